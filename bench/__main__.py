@@ -50,8 +50,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def pick_contestants(words: list[str] | None) -> list[str]:
-    """The bare calls always run: without them there is no ratio."""
-    wanted = [word.lower() for word in ["bare", *(words or [""])]]
+    """The bare calls and equal work always run: without them there is no ratio."""
+    wanted = [word.lower() for word in ["bare", "equal work", *(words or [""])]]
     return [name for name in CONTESTANTS if any(word in name.lower() for word in wanted)]
 
 

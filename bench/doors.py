@@ -1,7 +1,8 @@
 """What a door adds: to a call of the service, to a short session's page.
 
-Real processes: `holdfast mcp` over its pipes and `holdfast serve` over loopback, each on a store of
-its own. The client is as thin as it can be, so that what is measured is the door.
+Real processes: `holdfast mcp` over its pipes and `holdfast serve` over a socket, each on a store of
+its own. The client is as thin as it can be, so that what is measured is the door: a library for
+HTTP would cost more than the door itself.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import httpx
+from urllib.parse import urlsplit
 
 from bench.measure import Block, Lane, one_by_one
 from bench.startup import installed_command
@@ -33,10 +35,31 @@ INITIALIZE = {
         "clientInfo": {"name": "bench", "version": "1"},
     },
 }
-SERVICE, TOOL, HTTP = (
+EMPTY_TOOL_SERVER = """
+import anyio
+from mcp import types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+async def list_tools(context, params):
+    tool = types.Tool(name="session", input_schema={"type": "object"})
+    return types.ListToolsResult(tools=[tool])
+
+async def call_tool(context, params):
+    return types.CallToolResult(content=[types.TextContent(type="text", text="stored")])
+
+async def main():
+    server = Server("empty", on_list_tools=list_tools, on_call_tool=call_tool)
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+anyio.run(main)
+"""
+SERVICE, EMPTY_TOOL, TOOL, HTTP = (
     "`SessionService.append_event`",
+    "a tool of an empty `mcp` server",
     "MCP tool `session append`",
-    "`POST /api/sessions/{id}/events`",
+    "`POST /api/sessions/{id}/events` over a raw socket",
 )
 SHORT, LONG = "the page of a session of 100 events", "the page of a session of 100,000 events"
 APPEND, PAGE = "append through a door", "timeline page"
@@ -79,6 +102,46 @@ class Pipe:
         self.process.wait()
 
 
+class Wire:
+    """A connection to a server of ours that is kept open, one request after the other."""
+
+    def __init__(self, url: str, token: str):
+        self.address = urlsplit(url).netloc
+        host, _, port = self.address.rpartition(":")
+        self.socket = socket.create_connection((host, int(port)))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.answers = self.socket.makefile("rb")
+        self.token = token
+
+    def get(self, path: str) -> bytes:
+        return self.ask("GET", path, b"")
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        return json.loads(self.ask("POST", path, json.dumps(body).encode()))
+
+    def ask(self, method: str, path: str, body: bytes) -> bytes:
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: {self.address}\r\n"
+            f"Authorization: Bearer {self.token}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        self.socket.sendall(head.encode() + body)
+        _, status, *_ = self.answers.readline().split()
+        length = 0
+        while (line := self.answers.readline()) != b"\r\n":
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        answer = self.answers.read(length)
+        if not status.startswith(b"2"):
+            raise RuntimeError(f"{method} {path}: {status.decode()} {answer[:200]!r}")
+        return answer
+
+    def close(self) -> None:
+        self.answers.close()
+        self.socket.close()
+
+
 @contextmanager
 def pipe(argv: Sequence[str], environment: dict[str, str]) -> Any:
     opened = Pipe(argv, environment)
@@ -107,18 +170,16 @@ class Doors:
 
 
 @asynccontextmanager
-async def run_server(environment: dict[str, str]) -> AsyncIterator[httpx.AsyncClient]:
-    """`holdfast serve` on a free port, and a client that knows its token."""
+async def run_server(environment: dict[str, str]) -> AsyncIterator[Wire]:
+    """`holdfast serve` on a free port, and a connection that knows its token."""
     argv = [*installed_command(), "serve", "--port", "0", "--json"]
     process = subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE)
     assert process.stdout
     try:
         said = json.loads(await asyncio.to_thread(process.stdout.readline))
         token = Path(said["token_file"]).read_text().strip()
-        async with httpx.AsyncClient(
-            base_url=said["url"], headers={"Authorization": f"Bearer {token}"}
-        ) as client:
-            yield client
+        with closing(Wire(said["url"], token)) as wire:
+            yield wire
     finally:
         process.terminate()
         process.wait()
@@ -131,45 +192,59 @@ async def append_lanes(folder: Path) -> AsyncIterator[list[Lane]]:
     own store.
     """
     doors = Doors(folder)
+    empty = [sys.executable, "-c", EMPTY_TOOL_SERVER]
+    ours = [*installed_command(), "mcp"]
     async with (
         open_database(f"sqlite:///{folder / 'service.db'}") as database,
-        run_server(doors.environment("http")) as web,
+        run_server(doors.environment("http")) as wire,
     ):
         service = SessionService(database, owner=OWNER)
         mine = (await service.create_session("bench", "u")).id
-        theirs = (
-            (await web.post("/api/sessions", json={"chatmode": "bench"}))
-            .raise_for_status()
-            .json()["id"]
-        )
-        with pipe([*installed_command(), "mcp"], doors.environment("mcp")) as agent:
-            agent.send(INITIALIZE)
-            agent.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-            agent.number = 1
+        theirs = wire.post("/api/sessions", {"chatmode": "bench"})["id"]
+        with ExitStack() as opened:
+            agent = opened.enter_context(handshaken(ours, doors.environment("mcp")))
+            idle = opened.enter_context(handshaken(empty, doors.environment("empty")))
 
             async def by_service(text: str) -> None:
                 await service.append_event(mine, "user_message", "user", text)
 
             async def by_route(text: str) -> None:
                 body = {"type": "user_message", "role": "user", "content": text}
-                (await web.post(f"/api/sessions/{theirs}/events", json=body)).raise_for_status()
+                wire.post(f"/api/sessions/{theirs}/events", body)
+
+            async def by_empty_tool(text: str) -> None:
+                call_tool(idle, text)
 
             async def by_tool(text: str) -> None:
-                event = {
-                    "operation": "append",
-                    "event_type": "user_message",
-                    "role": "user",
-                    "content": text,
-                }
-                answer = agent.ask("tools/call", {"name": "session", "arguments": event})
-                if answer.get("isError"):
-                    raise RuntimeError(answer)
+                call_tool(agent, text)
 
-            calls = {SERVICE: by_service, TOOL: by_tool, HTTP: by_route}
+            calls = {
+                SERVICE: by_service,
+                EMPTY_TOOL: by_empty_tool,
+                TOOL: by_tool,
+                HTTP: by_route,
+            }
             yield [
                 Lane(name, "door", APPEND, time_calls(call), most=200)
                 for name, call in calls.items()
             ]
+
+
+@contextmanager
+def handshaken(argv: Sequence[str], environment: dict[str, str]) -> Any:
+    """A server that knows its client."""
+    with pipe(argv, environment) as server:
+        server.send(INITIALIZE)
+        server.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        server.number = 1
+        yield server
+
+
+def call_tool(server: Pipe, text: str) -> None:
+    event = {"operation": "append", "event_type": "user_message", "role": "user", "content": text}
+    answer = server.ask("tools/call", {"name": "session", "arguments": event})
+    if answer.get("isError"):
+        raise RuntimeError(answer)
 
 
 @asynccontextmanager
@@ -186,11 +261,11 @@ async def page_lanes(folder: Path) -> AsyncIterator[list[Lane]]:
             for start in range(0, events, 1000):
                 batch = [turn(number) for number in range(start, min(start + 1000, events))]
                 await service.append_events(ids[name], batch)
-    async with run_server(environment) as web:
+    async with run_server(environment) as wire:
 
         def show(session_id: str) -> Callable[[str], Awaitable[None]]:
             async def call(_: str) -> None:
-                (await web.get(f"/sessions/{session_id}")).raise_for_status()
+                wire.get(f"/sessions/{session_id}")
 
             return call
 

@@ -125,11 +125,11 @@ def spread(values: Sequence[float]) -> Ratio | None:
     )
 
 
-def percentile(values: Sequence[float], percent: int) -> float:
+def percentile(values: Sequence[float], percent: float) -> float:
     """The value below which `percent` of them lie, interpolated."""
     if len(values) == 1:
         return values[0]
-    return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
+    return statistics.quantiles(values, n=1000, method="inclusive")[round(percent * 10) - 1]
 
 
 def microseconds(lane: Lane) -> float:

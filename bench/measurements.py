@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bench import cases
 from bench.cases import Entry, Run
-from bench.contestants import engine_of, make
+from bench.contestants import BARE, EQUAL, OURS, engine_of, make
 from bench.doors import append_lanes, page_lanes
 from bench.mcp_start import answer_lanes, memory_lanes
-from bench.measure import Absent, Effort, Lane, race
+from bench.measure import Absent, Block, Effort, Lane, race
 from bench.place import Places
+from bench.scaling import LARGE, QUICK_LARGE, scaling_lanes
 from bench.staleness import SIZES, staleness_lanes
 from bench.startup import startup_lanes
 
@@ -25,7 +26,7 @@ Row = Lane | Absent
 @dataclass(frozen=True)
 class Case:
     """One thing to do, and how few and how many calls a turn may have. With `events` a session is
-    loaded first.
+    loaded first; without `analysed` no statistics are ever made.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Case:
     fewest: int = 3
     most: int = 5_000
     events: int = 0
+    analysed: bool = True
 
 
 CREATE = Case("create", cases.create_run)
@@ -52,6 +54,13 @@ RECENT = {
     size: Case(f"of {size:,} events", cases.recent_run, events=size)
     for size in (100, 1_000, 10_000, 1_000_000)
 }
+# Few calls, so that the store without events stays almost without.
+NEVER_ANALYSED = {
+    size: Case(f"{size:,} events", cases.append_run, most=20, events=size, analysed=False)
+    for size in (0, 20_000)
+}
+SIZE = "bytes per event"
+SIZE_EVENTS = 500
 START_UP = "start-up"
 
 
@@ -96,9 +105,12 @@ class Bench:
             entry = await stack.enter_async_context(self.opened(name))
             return [await self.row(entry, case) for case in wanted]
         except Exception as error:
-            reason = f"{type(error).__name__}: {str(error)[:160]}"
-            self.say(f"  {name} does not take part: {reason}")
-            return [Absent(name, engine_of(name), case.name, reason) for case in wanted]
+            return self.explain_absence(name, [case.name for case in wanted], error)
+
+    def explain_absence(self, name: str, wanted: Sequence[str], error: Exception) -> list[Row]:
+        reason = f"{type(error).__name__}: {str(error)[:160]}"
+        self.say(f"  {name} does not take part: {reason}")
+        return [Absent(name, engine_of(name), case, reason) for case in wanted]
 
     @asynccontextmanager
     async def opened(self, name: str) -> AsyncIterator[Entry]:
@@ -127,19 +139,56 @@ class Bench:
                 case.name,
                 f"not tried: it reads a session whole (largest tried {most:,})",
             )
+        if not case.analysed:
+            self.places.never_analyse(entry.place)
+            await plan_on_empty_tables(entry)
         if case.events:
-            await self.load(entry, case.events)
+            await self.load(entry, case)
         return Lane(entry.name, engine, case.name, case.build(entry), case.fewest, case.most)
 
-    async def load(self, entry: Entry, events: int) -> None:
+    async def load(self, entry: Entry, case: Case) -> None:
         """A session of that many events, alone in its store."""
-        self.say(f"  {entry.name}: loading {events:,} events")
+        self.say(f"  {entry.name}: loading {case.events:,} events")
         entry.session = await entry.contestant.create()
-        await entry.contestant.fill(entry.session, events)
-        self.places.settle(entry.place)
+        await entry.contestant.fill(entry.session, case.events)
+        if case.analysed:
+            self.places.settle(entry.place)
         found = len(await entry.contestant.recent(entry.session, 30))
         if found != 30:
             raise ValueError(f"{found} events came back where 30 were asked for")
+
+    async def weigh(self, name: str, events: int) -> Row:
+        """What the events add to a store that has one; the block has bytes in place of seconds."""
+
+        async def run(calls: int) -> Block:
+            added = await self.weigh_store(name, 1 + calls) - await self.weigh_store(name, 1)
+            return Block(calls, added)
+
+        try:
+            return Lane(name, engine_of(name), SIZE, run, blocks={0: await run(events)})
+        except Exception as error:
+            return self.explain_absence(name, [SIZE], error)[0]
+
+    async def weigh_store(self, name: str, events: int) -> int:
+        """Bytes of a closed store with one session of that many events, appended one by one."""
+        place, contestant = self.places.new(engine_of(name)), make(name)
+        await contestant.open(place)
+        try:
+            async with cases.fresh_sessions(contestant) as [session]:
+                for text in cases.fresh_texts(events):
+                    await contestant.append(session, text)
+        finally:
+            await contestant.close()
+        size = self.places.weigh(place)
+        self.places.remove(place)
+        return size
+
+
+async def plan_on_empty_tables(entry: Entry) -> None:
+    """A connection keeps the plans of its first calls, and later rows do not change them."""
+    async with cases.fresh_sessions(entry.contestant) as [session]:
+        for text in cases.fresh_texts(10):
+            await entry.contestant.append(session, text)
 
 
 async def create(bench: Bench) -> list[Row]:
@@ -148,6 +197,13 @@ async def create(bench: Bench) -> list[Row]:
 
 async def append(bench: Bench) -> list[Row]:
     return await bench.run([APPEND], bench.effort(25, 0.2))
+
+
+async def never_analysed(bench: Bench) -> list[Row]:
+    ours = [*BARE.values(), *EQUAL.values(), *OURS.values()]
+    names = [name for name in bench.names if name in ours and engine_of(name) == "postgres"]
+    postgres = replace(bench, names=names)
+    return await postgres.run(list(NEVER_ANALYSED.values()), bench.effort(25, 0.1), apart=True)
 
 
 async def ten(bench: Bench) -> list[Row]:
@@ -177,6 +233,11 @@ async def get_state(bench: Bench) -> list[Row]:
     return await bench.run([GET_STATE], bench.effort(15, 0.1))
 
 
+async def size(bench: Bench) -> list[Row]:
+    events = SIZE_EVENTS // 5 if bench.quick else SIZE_EVENTS
+    return [await bench.weigh(name, events) for name in bench.names]
+
+
 async def start_up(bench: Bench) -> list[Row]:
     lanes = startup_lanes(bench.places.folder)
     await race(lanes, Effort(3 if bench.quick else 9, 0), bench.say)
@@ -202,6 +263,13 @@ async def doors(bench: Bench) -> list[Row]:
     return rows
 
 
+async def scaling(bench: Bench) -> list[Row]:
+    large = QUICK_LARGE if bench.quick else LARGE
+    async with scaling_lanes(bench.places.folder, large) as lanes:
+        await race(lanes, bench.effort(9, 0.05), bench.say)
+    return list(lanes)
+
+
 async def staleness(bench: Bench) -> list[Row]:
     sizes = SIZES[:2] if bench.quick else SIZES
     lanes = staleness_lanes(bench.places.folder, sizes)
@@ -212,14 +280,17 @@ async def staleness(bench: Bench) -> list[Row]:
 MEASUREMENTS = {
     "create": create,
     "append": append,
+    "never-analysed": never_analysed,
     "ten": ten,
     "tasks": tasks,
     "processes": processes,
     "recent": recent,
     "update-state": update_state,
     "get-state": get_state,
+    "size": size,
     "start-up": start_up,
     "mcp-start": mcp_start,
     "doors": doors,
+    "scaling": scaling,
     "staleness": staleness,
 }

@@ -17,7 +17,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import apsw
+
 from tests.rig.postgres import APP, OWNER, Cluster, Server, execute
+
+STOP_AUTOVACUUM = """
+do $$
+declare
+    made record;
+begin
+    for made in
+        select c.oid::regclass as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema')
+    loop
+        execute format('alter table %s set (autovacuum_enabled = off)', made.name);
+    end loop;
+end
+$$
+"""
 
 
 @dataclass(frozen=True)
@@ -58,6 +75,20 @@ class Places:
         """
         if place.dsn:
             execute(self.cluster.dsn(urlsplit(place.dsn).path[1:]), "vacuum analyze")
+
+    def never_analyse(self, place: Place) -> None:
+        """Keep the planner without statistics on every table, of every contestant alike."""
+        execute(self.cluster.dsn(urlsplit(place.dsn).path[1:]), STOP_AUTOVACUUM)
+
+    def weigh(self, place: Place) -> int:
+        """Bytes on disk of a store that is closed, with its log moved into the file."""
+        if place.dsn:
+            name = urlsplit(place.dsn).path[1:]
+            return execute(self.cluster.dsn(name), f"select pg_database_size('{name}')")[0][0]
+        connection = apsw.Connection(place.path)
+        connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+        connection.close()
+        return Path(place.path).stat().st_size
 
     def remove(self, place: Place) -> None:
         """Remove the file with its companions, or the database."""

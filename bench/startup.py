@@ -23,6 +23,7 @@ import holdfast
 from bench.measure import Block, Lane
 
 BARE_PYTHON = "`python -c pass`"
+HOOK = "Holdfast: `holdfast hook claude Stop`"
 
 PAYLOAD = {
     "session_id": "6c1b1f0e-5a0c-4f6e-9a39-0d4f3c1a7b52",
@@ -61,7 +62,7 @@ def startup_lanes(folder: Path) -> list[Lane]:
     commands = {
         BARE_PYTHON: [*python, "-c", "pass"],
         "Holdfast: `holdfast --help`": [*ours, "--help"],
-        "Holdfast: `holdfast hook claude Stop`": [*ours, "hook", "claude", "Stop"],
+        HOOK: [*ours, "hook", "claude", "Stop"],
     }
     for owner, lines in IMPORTS.items():
         commands |= {f"{owner}: `{line}`": [*python, "-c", line] for line in lines}

@@ -13,6 +13,7 @@ EXAMPLES = (
     errors.InvalidValueError("Command", "", "is missing", next_actions=[Action("prove")]),
     errors.KeyReusedError("k-1"),
     errors.NoWorkingTreeError(),
+    errors.PartlyDoneError("Erased 2,000 events", errors.StoreBusyError(STORE)),
     errors.StoreBusyError(STORE),
     errors.StoreFullError(STORE),
     errors.StoreReadOnlyError(STORE),

@@ -15,6 +15,7 @@ from bench.place import Place
 
 CONTESTANTS = {
     "bare apsw transaction": ("sqlite", "bare:BareSqlite"),
+    "equal work on apsw": ("sqlite", "equal:EqualSqlite"),
     "Holdfast on SQLite": ("sqlite", "holdfast:HoldfastSqlite"),
     "ADK SqliteSessionService": ("sqlite", "adk:AdkSqlite"),
     "ADK DatabaseSessionService on SQLite": ("sqlite", "adk:AdkDatabaseSqlite"),
@@ -22,6 +23,7 @@ CONTESTANTS = {
     "OpenAI Agents SQLAlchemySession on SQLite": ("sqlite", "openai_agents:AgentsSqlalchemySqlite"),
     "LangGraph AsyncSqliteSaver": ("sqlite", "langgraph:LanggraphSqlite"),
     "bare asyncpg call": ("postgres", "bare:BarePostgres"),
+    "equal work on asyncpg": ("postgres", "equal:EqualPostgres"),
     "Holdfast on PostgreSQL": ("postgres", "holdfast:HoldfastPostgres"),
     "ADK DatabaseSessionService on PostgreSQL": ("postgres", "adk:AdkDatabasePostgres"),
     "OpenAI Agents SQLAlchemySession on PostgreSQL": (
@@ -32,6 +34,7 @@ CONTESTANTS = {
 }
 
 BARE = {"sqlite": "bare apsw transaction", "postgres": "bare asyncpg call"}
+EQUAL = {"sqlite": "equal work on apsw", "postgres": "equal work on asyncpg"}
 OURS = {"sqlite": "Holdfast on SQLite", "postgres": "Holdfast on PostgreSQL"}
 
 

@@ -192,12 +192,15 @@ class BarePostgres(Peer):
     """Ten held asyncpg connections, one prepared statement per call, no pool bookkeeping."""
 
     async def open(self, place: Place) -> None:
-        self.connections = [await asyncpg.connect(place.dsn) for _ in range(10)]
+        await self.connect(place.dsn)
+        if place.first:
+            await self.connections[0].execute(POSTGRES_SCHEMA)
+
+    async def connect(self, dsn: str) -> None:
+        self.connections = [await asyncpg.connect(dsn) for _ in range(10)]
         self.free: asyncio.LifoQueue[asyncpg.Connection] = asyncio.LifoQueue()
         for connection in self.connections:
             self.free.put_nowait(connection)
-        if place.first:
-            await self.connections[0].execute(POSTGRES_SCHEMA)
 
     async def close(self) -> None:
         for connection in self.connections:

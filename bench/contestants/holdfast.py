@@ -22,6 +22,12 @@ def event(text: str) -> dict[str, str]:
     return {"type": "user_message", "role": "user", "content": text}
 
 
+async def migrate(place: Place) -> None:
+    """As the owner; the application's login joins the runtime role."""
+    await migrate_postgres(place.dsn)
+    execute(place.dsn, f"grant {RUNTIME} to {APP}")
+
+
 class Holdfast(Peer):
     """`SessionService` on whatever `open_database` gives."""
 
@@ -73,8 +79,7 @@ class HoldfastPostgres(Holdfast):
 
     async def open(self, place: Place) -> None:
         if place.first:
-            await migrate_postgres(place.dsn)
-            execute(place.dsn, f"grant {RUNTIME} to {APP}")
+            await migrate(place)
         await self.start(place.app_dsn)
 
     async def durability(self) -> str:

@@ -109,6 +109,21 @@ class KeyReusedError(Conflict):
         )
 
 
+class PartlyDoneError(Unavailable):
+    """Several transactions, of which the first ones are durable."""
+
+    code = "partly_done"
+
+    def __init__(self, done: str, cause: HoldfastError):
+        self.done, self.cause = done, cause
+        # The cause is about the transaction that it stopped, which may have written nothing.
+        super().__init__(
+            f"{done}, and that stays. Then it stopped ({cause.code}), and the rest is still "
+            "stored. Run the same command again: it goes on from there.",
+            next_actions=cause.next_actions,
+        )
+
+
 class NoWorkingTreeError(Refused):
     """A server for a team has no files of a developer."""
 

@@ -128,7 +128,6 @@ def test_anything_else_is_refused_before_git_sees_it(work: Work, commit: str):
         lambda: git.count_commits(found, commit),
         lambda: git.is_ancestor(found, commit),
         lambda: git.numstat(found, commit, ["README.md"]),
-        lambda: git.diff_text(found, commit, "README.md", max_bytes=100),
         lambda: git.read_blob(found, commit, "README.md", max_bytes=100),
     ):
         with pytest.raises(InvalidValueError):
@@ -141,7 +140,6 @@ def test_a_path_has_to_stay_in_the_working_tree(work: Work, path: str):
 
     for ask in (
         lambda: git.numstat(found, head, [path]),
-        lambda: git.diff_text(found, head, path, max_bytes=100),
         lambda: git.read_blob(found, head, path, max_bytes=100),
         lambda: git.last_change(found, path),
     ):
@@ -196,27 +194,6 @@ def test_a_pipe_in_place_of_a_file_is_skipped(work: Work):
     found = work.found()
 
     assert git.numstat(found, head, ["README.md", "src/app.py"]) == {}
-    assert git.diff_text(found, head, "README.md", max_bytes=1000) == ("", False)
-
-
-def test_a_diff_is_given_whole_or_cut_at_a_line(work: Work):
-    head = work.git("rev-parse", "HEAD")
-    work.write("src/app.py", "".join(f"line {number}\n" for number in range(1000)))
-    found = work.found()
-
-    whole = git.diff_text(found, head, "src/app.py", max_bytes=1_000_000)
-    cut = git.diff_text(found, head, "src/app.py", max_bytes=500)
-
-    assert not whole.is_cut
-    assert whole.text.splitlines()[-1] == "+line 999"
-    assert "-print('one')" in whole.text
-    assert cut.is_cut
-    assert len(cut.text) <= 500
-    assert cut.text.endswith("\n")
-    assert whole.text.startswith(cut.text)
-    assert git.diff_text(found, head, "README.md", max_bytes=500) == ("", False)
-    with pytest.raises(GitFailedError):
-        git.diff_text(found, NOWHERE, "README.md", max_bytes=500)
 
 
 def test_the_last_change_names_commit_and_author(work: Work):
@@ -270,6 +247,5 @@ def test_a_filter_that_was_named_after_the_repository_was_found_does_not_run(
 
     git.read_state(found)
     git.numstat(found, head, ["src/app.py"])
-    git.diff_text(found, head, "src/app.py", max_bytes=100)
 
     assert not (tmp_path / "canary").exists()

@@ -28,6 +28,7 @@ PLACES = {
     "starlette": ("holdfast.surfaces.http", "holdfast.surfaces.console"),
     "pydantic": ("holdfast.surfaces.http", "holdfast.surfaces.console"),
     "uvicorn": ("holdfast.surfaces.http",),
+    "h11": ("holdfast.surfaces.http",),
     "jinja2": ("holdfast.surfaces.console",),
     "markupsafe": ("holdfast.surfaces.console",),
 }

@@ -26,7 +26,7 @@ IDS = [
     *number_ids("K", 5),
     *number_ids("T", 14),
     *number_ids("U", 6),
-    *number_ids("P", 7, "Q"),
+    *number_ids("P", 8, "Q"),
     *number_ids("R", 26, "R3b", "R4b"),
     *number_ids("F", 2),
     *number_ids("TS", 24, "TS6b", "TS17b"),

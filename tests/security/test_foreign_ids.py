@@ -46,6 +46,7 @@ SESSION_VERBS: dict[str, Verb] = {
     "resume_session": lambda s, id_: s.resume_session(id_),
     "rename_session": lambda s, id_: s.rename_session(id_, "mine"),
     "list_thread": lambda s, id_: s.list_thread(id_),
+    "list_related_sessions": lambda s, id_: s.list_related_sessions(id_),
     "list_sessions below": lambda s, id_: s.list_sessions(5, below=id_),
     "set_relevant_context": lambda s, id_: s.set_relevant_context(id_, "files", ["/mine"]),
     "get_relevant_context": lambda s, id_: s.get_relevant_context(id_),

@@ -17,6 +17,8 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.ground import git, git_process
+from holdfast.ground.confined import ConfinedRoot
+from holdfast.surfaces.console import diff
 from tests.ground.repositories import Work, make_filled
 
 HOOKS = (
@@ -456,6 +458,9 @@ def questions(scene: Scene, first: str) -> Iterator[tuple[str, Callable[[], obje
     if found is None:
         return
     paths = ["src/app.py", "README.md", "docs", "--output=canary"]
+    shown = [ConfinedRoot(folder)]
+    yield "open_diff of the folder", lambda: diff.open_diff(shown, folder, first)
+    yield "open_diff of a file", lambda: diff.open_diff(shown, "src/app.py", first)
     yield "find_default_branch", lambda: git.find_default_branch(found)
     yield "read_state", lambda: git.read_state(found, without=["data/context"])
     yield "read_state since", lambda: git.read_state(found, since=first)
@@ -466,10 +471,6 @@ def questions(scene: Scene, first: str) -> Iterator[tuple[str, Callable[[], obje
     yield "count_commits", lambda: git.count_commits(found, first)
     yield "numstat", lambda: git.numstat(found, first, paths)
     for path in paths[::3]:
-        yield (
-            f"diff_text {path}",
-            lambda path=path: git.diff_text(found, first, path, max_bytes=10_000),
-        )
         yield f"last_change {path}", lambda path=path: git.last_change(found, path)
         yield (
             f"read_blob {path}",

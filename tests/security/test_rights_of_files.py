@@ -4,9 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from holdfast.errors import InvalidValueError
+from holdfast.ground.fence import fence_key
+from holdfast.ground.user_settings import UserSettings, load_user_settings
+from holdfast.surfaces.http.token import load_or_make
 
 # Everything that Holdfast leaves on a disk, made by a process whose umask would let every user read
 # and write, and looked at while the store is open: that is when its log and its index are there.
@@ -130,3 +136,67 @@ def test_another_user_of_the_machine_gets_in_nowhere(tmp_path: Path):
 
     assert done.returncode == 0
     assert len(paths) > len(EXPECTED)
+
+
+NOBODY = 65534
+HELD = {"token": "x" * 43, "fence.key": "ab" * 32, "settings.json": "{}"}
+READERS: dict[str, Callable[[str], object]] = {
+    "token": load_or_make,
+    "fence.key": fence_key,
+    "settings.json": load_user_settings,
+}
+
+
+def plant(home: Path, name: str, mode: int) -> Path:
+    path = home / name
+    path.write_text(HELD[name])
+    path.chmod(mode)
+    return path
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("name", READERS)
+def test_a_file_of_another_user_is_refused(tmp_path: Path, name: str):
+    """TS26: its maker knows the token in it, or has chosen the rules."""
+    path = plant(tmp_path, name, 0o600)
+    os.chown(path, NOBODY, NOBODY)
+
+    with pytest.raises(InvalidValueError, match=rf"another user \(uid {NOBODY}\); remove it"):
+        READERS[name](str(tmp_path))
+    assert path.read_text() == HELD[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        ("token", 0o644),
+        ("token", 0o660),
+        ("fence.key", 0o604),
+        ("settings.json", 0o666),
+        ("settings.json", 0o620),
+    ],
+)
+def test_a_file_that_is_open_to_other_users_is_refused(tmp_path: Path, name: str, mode: int):
+    """TS26: a token that others could read, and rules that others could write."""
+    path = plant(tmp_path, name, mode)
+
+    with pytest.raises(InvalidValueError, match=f"mode {mode:04o}.*chmod 600"):
+        READERS[name](str(tmp_path))
+    path.chmod(0o600)
+    READERS[name](str(tmp_path))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_link_in_place_of_a_file_is_refused(tmp_path: Path, name: str):
+    plant(tmp_path, name, 0o600).rename(tmp_path / "elsewhere")
+    (tmp_path / name).symlink_to("elsewhere")
+
+    with pytest.raises(InvalidValueError, match="symbolic link"):
+        READERS[name](str(tmp_path))
+
+
+def test_settings_that_others_can_read_are_accepted(tmp_path: Path):
+    """A person writes them with an editor."""
+    plant(tmp_path, "settings.json", 0o644)
+
+    assert load_user_settings(str(tmp_path)) == UserSettings()

@@ -13,4 +13,5 @@ EXAMPLES = (
     errors.SequenceConflictError("S1", 3, 4),
     errors.SessionEndedError("S1", datetime(2026, 1, 31, 12, 30, tzinfo=UTC)),
     errors.SessionNotFoundError("S1"),
+    errors.SessionNotFoundError("web hok", "web hook"),
 )

@@ -104,7 +104,7 @@ READS_ALL = {
     "context.session_names": "the index of names holds all that is asked for",
     "context.count_ends": "one step into an index for each session, however long its log",
     "context.count_events": "the accounts compare numbers with rows, so the rows are counted",
-    "context.clear_session": (
+    "context.rewrite_session": (
         "forgetting a session is rare, and empties every notice of it in the outbox"
     ),
 }
@@ -112,7 +112,6 @@ SORTS = {
     "context.create_session": "two rows at most",
     "context.thread_sessions": "one thread",
     "context.session_names": "one row for each name",
-    "context.matching_events": "read as a whole anyway",
 }
 INNER = {"context.refusal"}
 

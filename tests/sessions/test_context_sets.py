@@ -13,7 +13,7 @@ from holdfast.storage.outbox import Outbox
 from tests.sessions.tables import nothing_changes
 
 ITEMS = st.lists(st.sampled_from([f"/r/{number}" for number in range(25)]), max_size=10)
-NAMES = st.sampled_from(["files", "applet", "endpoints", "ports", "fles", "a", "b", "c"])
+NAMES = st.sampled_from(["files", "endpoints", "ports", "fles", "a", "b", "c"])
 
 
 async def context_events(sessions):
@@ -48,18 +48,19 @@ def test_no_sequence_of_changes_exceeds_the_limits_or_loses_an_item_silently(cha
         assert len(kept) <= 10
         assert sum(map(len, change.context.values())) <= 50
         assert len(set(kept)) == len(kept)
-        # The newest win, in the order in which they were given.
+        # Everything that was given is there.
         new = list(dict.fromkeys(items))
-        assert kept[len(kept) - len(new) :] == new
+        assert set(new) <= set(kept)
         # Whatever was there or came is kept, or named as removed.
         assert set(kept) | set(change.removed) == set(before) | set(new)
         assert set(kept) & set(change.removed) == set()
         assert set(change.added) == set(kept) - set(before)
-        # Older ones keep their order, and it is the oldest that leave.
-        old = [item for item in before if item not in new]
-        assert kept[: len(kept) - len(new)] == (
-            old[len(old) - (len(kept) - len(new)) :] if mode == "merge" else []
-        )
+        # What was there keeps its order, the new follows in its own, and the oldest leave.
+        stayed = [item for item in before if item not in change.removed]
+        fresh = [item for item in new if item not in before]
+        assert kept == ([*stayed, *fresh] if mode == "merge" else new)
+        unnamed = [item for item in before if item not in new]
+        assert mode == "replace" or list(change.removed) == unnamed[: len(change.removed)]
         # Other sets are left alone, and an empty set does not exist.
         assert {key: value for key, value in change.context.items() if key != name} == {
             key: value for key, value in context.items() if key != name
@@ -78,11 +79,56 @@ def test_the_eleventh_item_pushes_out_the_oldest():
     assert (change.added, change.removed) == (("/r/new",), ("/r/0",))
 
 
-def test_an_item_that_is_named_again_becomes_the_newest():
-    change = context_sets.change_set({"files": ["/a", "/b", "/c"]}, "files", ["/a"], "merge")
+def test_an_item_that_is_named_again_keeps_its_place():
+    change = context_sets.change_set({"files": ["/a", "/b", "/c"]}, "files", ["/a", "/d"], "merge")
 
-    assert change.items == ("/b", "/c", "/a")
-    assert (change.added, change.removed) == ((), ())
+    assert change.items == ("/a", "/b", "/c", "/d")
+    assert (change.added, change.removed) == (("/d",), ())
+
+
+def test_an_item_that_is_named_again_does_not_leave_a_full_set():
+    ten = [f"/r/{number}" for number in range(10)]
+
+    change = context_sets.change_set({"files": ten}, "files", ["/r/new", "/r/0"], "merge")
+
+    assert change.items == ("/r/0", *ten[2:], "/r/new")
+    assert change.removed == ("/r/1",)
+
+
+APPLET = ["git-diff", "path=/a", "since=abc"]
+
+
+@pytest.mark.parametrize(
+    ("items", "merged"),
+    [
+        (["path=/b"], ["git-diff", "path=/b", "since=abc"]),
+        (["git-diff", "path=/b"], ["git-diff", "path=/b", "since=abc"]),
+        (["line=3", "path=/b"], ["git-diff", "path=/b", "since=abc", "line=3"]),
+        (["path=/b", "path=/c"], ["git-diff", "path=/c", "since=abc"]),
+        (["path=/b", "git-diff"], ["git-diff", "path=/b", "since=abc"]),
+        ([], APPLET),
+    ],
+)
+def test_merging_an_applet_replaces_parameters_by_name_and_keeps_the_slug_first(items, merged):
+    change = context_sets.change_set({"applet": APPLET}, "applet", items, "merge")
+
+    assert list(change.items) == merged
+    assert context_sets.describe_removed(change) is None, "a replaced parameter did not leave"
+
+
+def test_the_slug_of_a_full_applet_never_leaves():
+    full = ["git-diff", *(f"p{number}={number}" for number in range(9))]
+
+    change = context_sets.change_set({"applet": full}, "applet", ["p0=new", "more=1"], "merge")
+
+    assert change.items == ("git-diff", "p0=new", *full[3:], "more=1")
+    assert "p1=1" in context_sets.describe_removed(change)
+
+
+def test_merging_another_applet_is_refused_and_says_how_it_works():
+    with pytest.raises(InvalidValueError, match="replace the set instead"):
+        context_sets.change_set({"applet": APPLET}, "applet", ["text-editor", "path=/b"], "merge")
+    assert context_sets.change_set({}, "applet", APPLET, "merge").items == tuple(APPLET)
 
 
 def test_fifty_items_are_the_most_in_all():
@@ -138,6 +184,13 @@ def test_a_known_set_gives_no_warning(name):
 
 def test_a_typo_works_and_names_the_nearest_known_set():
     assert "Did you mean 'files'?" in context_sets.change_set({}, "fles", ["/a"]).warning
+
+
+def test_clearing_an_unknown_set_does_not_say_that_it_was_kept():
+    for context in ({}, {"fles": ["/a"]}):
+        warning = context_sets.change_set(context, "fles", []).warning
+        assert warning == "'fles' is not a known context set. Did you mean 'files'?"
+    assert "kept" in context_sets.change_set({}, "fles", ["/a"]).warning
 
 
 def test_a_name_without_a_near_match_gets_the_list_of_known_sets():

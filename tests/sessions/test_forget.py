@@ -330,7 +330,6 @@ async def test_forgetting_while_others_write_and_verify_raises_no_alarm(sessions
 
 
 async def test_a_text_that_events_do_not_hold_is_found_in_scratchpads_and_context_sets(sessions):
-    """`--match` erases events only, so it has to say where else the text is."""
     noted = await sessions.create_session("architect", "u1")
     await sessions.update_state(noted.id, {"key": 'sk-"live"\n1'})
     reminded = await sessions.create_session("architect", "u1")

@@ -123,7 +123,7 @@ async def test_a_session_is_found_by_its_name_the_newest_first(sessions):
 async def test_an_unknown_session_name_is_not_found(sessions):
     await sessions.create_session("architect", "u1", name="login")
 
-    for nothing in ("log", "LOGIN", "login ", "", UNKNOWN, "%"):
+    for nothing in ("log", "login ", "", UNKNOWN, "%"):
         with pytest.raises(SessionNotFoundError) as refusal:
             await sessions.find_session(nothing)
         assert refusal.value.session_id == nothing
@@ -369,6 +369,28 @@ async def test_names_are_found_by_how_they_begin(sessions):
     for wrong in ("\x00", "x" * 401, 5):
         with pytest.raises(InvalidValueError):
             await sessions.list_names(wrong)
+
+
+async def test_a_name_is_found_whatever_its_case(sessions):
+    for name in ("Login", "ÄRGER", "login page"):
+        await sessions.create_session("architect", "u1", name=name)
+    upper = await sessions.create_session("architect", "u1", name="LOGIN")
+
+    assert (await sessions.find_session("Login")).name == "Login", "as it is written, first"
+    assert (await sessions.find_session("login")).id == upper.id, "else the newest"
+    assert (await sessions.find_session("ärger")).name == "ÄRGER"
+
+
+async def test_a_name_that_does_not_exist_is_refused_with_the_nearest(sessions):
+    await sessions.create_session("architect", "u1", name="Web Hook")
+
+    with pytest.raises(SessionNotFoundError) as mistyped:
+        await sessions.find_session("web hok")
+    with pytest.raises(SessionNotFoundError) as unlike:
+        await sessions.find_session("payouts")
+
+    assert mistyped.value.message == "Session 'web hok' does not exist. Did you mean 'Web Hook'?"
+    assert unlike.value.message == "Session 'payouts' does not exist."
 
 
 async def test_the_session_that_says_something_is_the_newest_with_context_or_hint(sessions):

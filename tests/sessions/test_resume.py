@@ -117,20 +117,31 @@ async def test_a_session_that_lives_for_months_is_resumed_any_number_of_times(se
     assert (await sessions.find_session("ticket 7")).id == thread[-1]
 
 
-async def test_two_concurrent_resumes_of_a_session_are_both_in_its_thread(sessions):
-    s = await sessions.create_session("architect", "u1")
-    await sessions.end_session(s.id)
+async def test_resuming_a_session_twice_makes_two_threads_that_do_not_mix(sessions):
+    root = await sessions.create_session("architect", "u1")
+    await sessions.append_event(root.id, "user_message", "user", "before")
+    await sessions.end_session(root.id)
 
     first, second = await asyncio.gather(
-        sessions.resume_session(s.id), sessions.resume_session(s.id)
+        sessions.resume_session(root.id), sessions.resume_session(root.id)
     )
+    for session in (first, second):
+        await sessions.append_event(session.id, "user_message", "user", session.id)
+    await sessions.end_session(first.id)
+    third = await sessions.resume_session(first.id)
+
+    async def list_ids(session_id):
+        return [session.id for session in await sessions.list_thread(session_id)]
 
     assert first.id != second.id
-    assert {session.id for session in await sessions.list_thread(first.id)} == {
-        s.id,
-        first.id,
-        second.id,
-    }
+    assert await list_ids(second.id) == [root.id, second.id]
+    for member in (first.id, third.id):
+        assert await list_ids(member) == [root.id, first.id, third.id]
+    contents = [event.content for event in await sessions.list_thread_events(third.id)]
+    assert contents == ["before", first.id]
+    assert await list_ids(root.id) in ([root.id, second.id], [root.id, first.id, third.id])
+    related = await sessions.list_related_sessions(third.id)
+    assert {session.id for session in related} == {root.id, first.id, second.id, third.id}
 
 
 async def test_a_session_that_does_not_exist_is_not_resumed(sessions):

@@ -1,11 +1,18 @@
 """What is erased is erased in every room, and what stays is named."""
 
+import gc
 from typing import Any
 
 import pytest
 
+from holdfast.errors import PartlyDoneError, StoreBusyError
 from holdfast.ground.settings import Owner
 from holdfast.scope import Scope
+from holdfast.sessions import service
+from holdfast.sessions.model import SessionEvent
+from holdfast.storage.journal import Journal
+from holdfast.storage.outbox import Outbox
+from holdfast.usecases import forget
 from holdfast.usecases.forget import Erasable, ToForget, erase, find_erasable
 
 pytestmark = pytest.mark.own_database
@@ -32,11 +39,7 @@ async def store_everywhere(scope: Scope) -> tuple[str, str, str]:
 
 def list_ids(found: Erasable) -> list[str]:
     documents = [entry_id for entry_id, _ in found.documents]
-    return [
-        *(event.id for event in found.events),
-        *(memory.id for memory in found.memories),
-        *documents,
-    ]
+    return [*found.event_ids, *found.memory_ids, *documents]
 
 
 async def test_entries_are_found_by_their_ids_whatever_they_are(scope: Scope):
@@ -57,9 +60,7 @@ async def test_a_text_is_found_in_every_room(scope: Scope):
 async def test_what_was_erased_is_not_found_again_and_the_rest_stays(scope: Scope):
     ids = await store_everywhere(scope)
     by_id, by_text = ToForget(ids=ids), ToForget(match="sk-4711")
-    found = await find_erasable(scope, by_id)
-
-    assert await erase(scope, by_id, found) == 1
+    assert (await erase(scope, by_id)).events == 1
 
     assert (await find_erasable(scope, ToForget(ids=ids[:2]))).is_empty
     assert (await find_erasable(scope, by_text)).is_empty
@@ -74,16 +75,90 @@ async def test_a_session_is_erased_with_its_scratchpad_and_no_other(scope: Scope
     wanted = ToForget(session_id=session.id)
 
     found = await find_erasable(scope, wanted)
-    assert await erase(scope, wanted, found) == 1
+    assert (await erase(scope, wanted)).events == 1
 
     assert [event.session_id for event in found.events] == [session.id]
     assert (await scope.sessions.get_session(session.id)).name != "secret work"
     assert not (await find_erasable(scope, ToForget(session_id=kept.id))).is_empty
 
 
-@pytest.mark.parametrize("room", ["events", "memories", "documents"])
-def test_nothing_is_found_only_where_no_room_holds_anything(room: str):
-    empty: dict[str, Any] = {"events": (), "memories": (), "documents": ()}
+@pytest.mark.parametrize(
+    "room", [{"event_count": 1}, {"memory_count": 1}, {"documents": ("x",)}, {"sessions": ("x",)}]
+)
+def test_nothing_is_found_only_where_no_room_holds_anything(room: dict[str, Any]):
+    assert Erasable().is_empty
+    assert not Erasable(**room).is_empty
 
-    assert Erasable(**empty).is_empty
-    assert not Erasable(**{**empty, room: ("x",)}).is_empty
+
+async def test_a_text_is_erased_in_scratchpads_names_and_context_sets(scope: Scope):
+    sessions = scope.sessions
+    session = await sessions.create_session("m", "u1", name="about sk-4711")
+    await sessions.update_state(
+        session.id, {"key": SECRET, "list": ["a", SECRET], "in": {"sk-4711": 1, "b": 2}, "n": 4711}
+    )
+    await sessions.set_relevant_context(session.id, "files", ["/a.md", "/sk-4711.md"])
+    await sessions.set_relevant_context(session.id, "applet", ["sk-4711", "path=/a.md"])
+    await sessions.end_session(session.id)
+    untouched = await sessions.create_session("m", "u1", name="other")
+
+    found = await find_erasable(scope, ToForget(match="sk-4711"))
+    done = await erase(scope, ToForget(match="sk-4711"))
+
+    assert (found.sessions, done.sessions) == ((session.id,), 1)
+    after = await sessions.get_session(session.id)
+    assert (after.name, after.context) == (None, {"files": ["/a.md"]})
+    state = await sessions.get_state(session.id)
+    assert state.scratchpad == {"list": ["a"], "in": {"b": 2}, "n": 4711}
+    assert (await find_erasable(scope, ToForget(match="sk-4711"))).is_empty
+    assert await sessions.get_session(untouched.id) == untouched
+    notices = await Outbox(scope.database, scope.owner).read()
+    assert "sk-4711" not in repr(notices)
+
+
+async def test_forgetting_holds_one_page_however_much_there_is(
+    scope: Scope, monkeypatch: pytest.MonkeyPatch
+):
+    """Counted in events that are alive whenever the store is asked."""
+    count = 1200
+    monkeypatch.setattr(service, "PAGE", 100)
+    monkeypatch.setattr(forget, "EVENTS_AT_ONCE", 50)
+    monkeypatch.setattr(forget, "IDS_SHOWN", 30)
+    session = await scope.sessions.create_session("m", "u1")
+    event = {"type": "user_message", "role": "user", "content": SECRET}
+    for _ in range(count // 400):
+        await scope.sessions.append_events(session.id, [event] * 400)
+    alive: list[int] = []
+    read = scope.database.read
+
+    async def read_and_count(*arguments: Any) -> Any:
+        alive.append(sum(isinstance(each, SessionEvent) for each in gc.get_objects()))
+        return await read(*arguments)
+
+    gc.collect()
+    monkeypatch.setattr(scope.database, "read", read_and_count)
+    found = await find_erasable(scope, ToForget(match="sk-4711"))
+    done = await erase(scope, ToForget(match="sk-4711"))
+
+    assert (found.event_count, len(found.event_ids), done.events) == (count, 30, count)
+    assert len(alive) > 2 * count / 100
+    assert max(alive) <= 100
+
+
+async def test_what_was_erased_before_an_error_is_reported(
+    scope: Scope, monkeypatch: pytest.MonkeyPatch
+):
+    """And the same command, given again, erases the rest."""
+    await store_everywhere(scope)
+
+    async def refuse(*_: object) -> bool:
+        raise StoreBusyError("the store")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "erase", refuse)
+        with pytest.raises(PartlyDoneError) as stopped:
+            await erase(scope, ToForget(match="sk-4711"))
+
+    assert stopped.value.message.startswith("Erased 1 event, 1 memory, and that stays.")
+    assert "Nothing was written" not in stopped.value.message
+    done = await erase(scope, ToForget(match="sk-4711"))
+    assert (done.events, done.memories, done.documents) == (0, 0, 1)

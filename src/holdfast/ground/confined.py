@@ -14,7 +14,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from holdfast.errors import InvalidValueError, Unavailable
@@ -38,6 +38,8 @@ class FileCopy:
 
     data: bytes
     mode: int
+    names: int = 1  # hard links
+    is_writable: bool = True
 
     @property
     def hash(self) -> str:
@@ -46,6 +48,19 @@ class FileCopy:
 
 def hash_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+class OpenFolder:
+    """A folder by its descriptor: the same one, whatever its name leads to by now."""
+
+    def __init__(self, fd: int):
+        self.fd = fd
+
+    def read(self, path: str, *, max_bytes: int) -> FileCopy:
+        """A regular file of at most so many bytes, below this folder and through no link."""
+        *folders, name = check_steps(path)
+        with _walk(self.fd, folders, path) as opened:
+            return _read(opened[-1], name, path, max_bytes)
 
 
 class ConfinedRoot:
@@ -60,7 +75,7 @@ class ConfinedRoot:
     def holds(self, path: str) -> bool:
         """Whether a path names something below this folder, as far as names tell."""
         try:
-            self._find_steps(path)
+            self.find_steps(path)
         except PathOutsideError:
             return False
         return True
@@ -99,21 +114,34 @@ class ConfinedRoot:
             return False
         return True
 
+    def find_folder_steps(self, path: str) -> tuple[str, ...]:
+        """The steps from this folder to another, none to itself."""
+        if os.path.isabs(path) and _split(path) in self._names:
+            return ()
+        return self.find_steps(path.rstrip("/"))
+
+    @contextmanager
+    def open_folders(self, steps: Sequence[str], path: str) -> Iterator[list[OpenFolder]]:
+        """This folder and those that the steps lead through, as far as they exist."""
+        with self._open() as fd, _walk(fd, steps, path, may_end=True) as opened:
+            yield [OpenFolder(each) for each in opened]
+
     @contextmanager
     def _open_parent(self, path: str) -> Iterator[tuple[int, str]]:
         """The open folder that a path ends in, and the last name of the path."""
-        *folders, name = self._find_steps(path)
-        fd = _open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, path)
+        *folders, name = self.find_steps(path)
+        with self._open(path) as fd, _walk(fd, folders, path) as opened:
+            yield opened[-1], name
+
+    @contextmanager
+    def _open(self, path: str = "") -> Iterator[int]:
+        fd = _open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, path or self.folder)
         try:
-            for folder in folders:
-                inner = _open(folder, _FOLDER, path, fd)
-                os.close(fd)
-                fd = inner
-            yield fd, name
+            yield fd
         finally:
             os.close(fd)
 
-    def _find_steps(self, path: str) -> tuple[str, ...]:
+    def find_steps(self, path: str) -> tuple[str, ...]:
         """The steps from this folder to a file; an absolute path has to begin with the folder."""
         steps = check_steps(path)
         if not os.path.isabs(path):
@@ -160,6 +188,24 @@ def _split(path: str) -> tuple[str, ...]:
     return tuple(step for step in path.split("/") if step)
 
 
+@contextmanager
+def _walk(
+    start_fd: int, folders: Sequence[str], path: str, *, may_end: bool = False
+) -> Iterator[list[int]]:
+    """Each folder opened inside the one before it; `may_end`: only as far as they exist."""
+    opened = [start_fd]
+    with ExitStack() as closing:
+        try:
+            for folder in folders:
+                fd = _open(folder, _FOLDER, path, opened[-1])
+                closing.callback(os.close, fd)
+                opened.append(fd)
+        except FileMissingError:
+            if not may_end:
+                raise
+        yield opened
+
+
 def _read(folder_fd: int, name: str, path: str, max_bytes: int) -> FileCopy:
     fd = _open(name, _FILE, path, folder_fd)
     try:
@@ -169,7 +215,10 @@ def _read(folder_fd: int, name: str, path: str, max_bytes: int) -> FileCopy:
         if not stat.S_ISREG(found.st_mode):
             raise PathOutsideError(path, "is not a regular file")
         data = files.read_open(fd, path, max_bytes)
-        return FileCopy(data, mode=stat.S_IMODE(found.st_mode))
+        mode = stat.S_IMODE(found.st_mode)
+        may_write = os.access(name, os.W_OK, dir_fd=folder_fd, follow_symlinks=False)
+        is_writable = may_write and bool(mode & 0o222)
+        return FileCopy(data, mode, names=found.st_nlink, is_writable=is_writable)
     finally:
         os.close(fd)
 

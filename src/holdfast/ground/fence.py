@@ -11,7 +11,6 @@ Our own words state and never ask: a fence that gives orders looks like the atta
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -171,11 +170,8 @@ def _disarm(text: str) -> str:
 
 def _read_key(path: str) -> bytes | None:
     """None when the file is missing or holds no key: a new one is made then."""
-    data = files.find_bytes(path, max_bytes=FILE_BYTES) or b""
+    data = files.find_own_bytes(path, max_bytes=FILE_BYTES) or b""
     digits = data.strip()
     if not re.fullmatch(_KEY, digits):
         return None
-    with contextlib.suppress(OSError):  # a copied file may be readable for others
-        if os.stat(path).st_mode & 0o077:
-            os.chmod(path, 0o600)
     return bytes.fromhex(digits.decode())

@@ -15,6 +15,7 @@ import fcntl
 import os
 import stat
 import time
+from collections.abc import Callable
 
 from holdfast.errors import (
     InvalidValueError,
@@ -127,11 +128,23 @@ def read_bytes(path: Path, *, max_bytes: int) -> bytes:
     return data
 
 
-def find_bytes(path: Path, *, max_bytes: int) -> bytes | None:
+def find_own_bytes(path: Path, *, max_bytes: int, others_may: int = 0) -> bytes | None:
+    """Like `find_bytes`, and refused where another user has made the file or could have.
+
+    `others_may`: the bits of the mode that other users may have.
+    """
+    return find_bytes(path, max_bytes=max_bytes, check=lambda fd: _check_own(fd, path, others_may))
+
+
+def find_bytes(
+    path: Path, *, max_bytes: int, check: Callable[[int], None] | None = None
+) -> bytes | None:
     """Like `read_bytes`, and None when there is no such file."""
     try:
         fd = open_regular(path, os.O_RDONLY)
         try:
+            if check:
+                check(fd)
             return read_open(fd, path, max_bytes)
         finally:
             os.close(fd)
@@ -156,6 +169,18 @@ def open_regular(path: Path, flags: int) -> int:
         os.close(fd)
         raise
     return fd
+
+
+def _check_own(fd: int, path: Path, others_may: int) -> None:
+    """The owner first: another user can give a file of its own any mode."""
+    found = os.fstat(fd)
+    if found.st_uid != os.geteuid():
+        problem = f"belongs to another user (uid {found.st_uid}); remove it, or make it yours"
+        raise InvalidValueError("file", os.fspath(path), problem)
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & 0o077 & ~others_may:
+        problem = f"has mode {mode:04o}, open to other users; remove it, or `chmod 600` it"
+        raise InvalidValueError("file", os.fspath(path), problem)
 
 
 def write_all(fd: int, data: bytes) -> None:

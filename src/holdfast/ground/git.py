@@ -11,11 +11,9 @@ was found at one moment: find it again for each piece of work.
 from __future__ import annotations
 
 from holdfast.ground.git_history import (
-    DiffText,
     LastChange,
     LineCount,
     count_commits,
-    diff_text,
     find_head,
     has_commit,
     is_ancestor,
@@ -36,14 +34,12 @@ from holdfast.ground.git_state import FileChange, TreeState, read_state
 __all__ = [
     "DETACHED",
     "Branch",
-    "DiffText",
     "FileChange",
     "LastChange",
     "LineCount",
     "Repository",
     "TreeState",
     "count_commits",
-    "diff_text",
     "find_default_branch",
     "find_head",
     "find_repository",

@@ -10,20 +10,19 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import confined
 from holdfast.ground.bounded_map import BoundedMap
-from holdfast.ground.errors import GitFailedError
-from holdfast.ground.git_process import text
+from holdfast.ground.git_process import Git, text
 from holdfast.ground.git_repository import Repository, check_commit, is_commit, read_head
 
 SHORT_CHARS = 7
 PATHS_AT_ONCE = 200
 _BEGINNING = re.compile(r"[0-9a-f]{7,64}")
 
-_QUIET_DIFF = (
+QUIET_DIFF = (
     "--no-ext-diff",
     "--no-textconv",
     "--no-renames",
@@ -60,20 +59,20 @@ COUNTS: BoundedMap[HistoryQuestion, int] = BoundedMap(1_000)
 LAST_CHANGES: BoundedMap[HistoryQuestion, LastChange] = BoundedMap(1_000)
 
 
-class DiffText(NamedTuple):
-    """A diff, perhaps only its first lines."""
+class AsksGit(Protocol):
+    """A repository, however it was found."""
 
-    text: str
-    is_cut: bool
+    @property
+    def git(self) -> Git: ...
 
 
-def find_head(repository: Repository) -> str | None:
+def find_head(repository: AsksGit) -> str | None:
     """The commit that is checked out; None before the first one."""
     answer = repository.git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     return text(answer.out).strip() or None
 
 
-def has_commit(repository: Repository, commit: object) -> bool:
+def has_commit(repository: AsksGit, commit: object) -> bool:
     """Whether this is the whole id of a commit that is here."""
     if not is_commit(commit):
         return False
@@ -81,7 +80,7 @@ def has_commit(repository: Repository, commit: object) -> bool:
     return answer.code == 0
 
 
-def list_commits(repository: Repository, beginning: str) -> list[str]:
+def list_commits(repository: AsksGit, beginning: str) -> list[str]:
     """Whole ids of the commits whose ids begin so; a branch of that name is not meant."""
     if not _BEGINNING.fullmatch(beginning):
         raise InvalidValueError("commit", beginning, "is not a commit id")
@@ -126,30 +125,18 @@ def _count_commits(repository: Repository, asked: HistoryQuestion) -> int | None
 
 def numstat(repository: Repository, since: str, paths: Sequence[str]) -> dict[str, LineCount]:
     """Lines that these files gained and lost since a commit, uncommitted edits included."""
-    found: dict[str, LineCount] = {}
     readable = [path for path in paths if _is_file_or_gone(repository, path)]
-    git = repository.git
-    for start in range(0, len(readable), PATHS_AT_ONCE):
-        some = readable[start : start + PATHS_AT_ONCE]
-        command = ("diff-index", "-z", "--numstat", *_QUIET_DIFF, check_commit(since))
+    return count_lines(repository.git, since, readable)
+
+
+def count_lines(git: Git, since: str, paths: Sequence[str]) -> dict[str, LineCount]:
+    found: dict[str, LineCount] = {}
+    for start in range(0, len(paths), PATHS_AT_ONCE):
+        some = paths[start : start + PATHS_AT_ONCE]
+        command = ("diff-index", "-z", "--numstat", *QUIET_DIFF, check_commit(since))
         listed = git.ask(*command, "--", *some)
         found |= _parse_counts(listed)
     return found
-
-
-def diff_text(repository: Repository, since: str, path: str, *, max_bytes: int) -> DiffText:
-    """One file's diff from a commit to the file as it is now, cut at the end of a line."""
-    if not _is_file_or_gone(repository, path):
-        return DiffText("", is_cut=False)
-    command = ("diff-index", "-p", *_QUIET_DIFF, check_commit(since), "--", path)
-    answer = repository.git.run(*command, most_bytes=max_bytes)
-    if answer.code:
-        raise GitFailedError(repository.root, answer.complaint)
-    lines = answer.out
-    if answer.is_cut:
-        end = lines.rfind(b"\n") + 1
-        lines = lines[:end]
-    return DiffText(text(lines), answer.is_cut)
 
 
 def last_change(repository: Repository, path: str) -> LastChange | None:
@@ -176,7 +163,7 @@ def _find_last_change(repository: Repository, asked: HistoryQuestion) -> LastCha
     return LastChange(commit[:SHORT_CHARS], author.rstrip("\n"))
 
 
-def read_blob(repository: Repository, commit: str, path: str, *, max_bytes: int) -> bytes | None:
+def read_blob(repository: AsksGit, commit: str, path: str, *, max_bytes: int) -> bytes | None:
     """A file as a commit has it, or None; of a link, the text that the link holds."""
     _check_path(path)
     name = f"{check_commit(commit)}:{path}"

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SECONDS = 30.0
 MOST_BYTES = 256 * 1024 * 1024
 PART_BYTES = 64 * 1024
+_F_GETPATH, _PATH_BYTES = 50, 1024
 
 OPTIONS = ("--no-optional-locks", "--no-replace-objects", "--literal-pathspecs", "--no-pager")
 ENVIRONMENT = {
@@ -63,10 +64,21 @@ class GitAnswer:
 
 
 class Git:
-    """git in one folder."""
+    """git in one folder; `git_dir`: with the repository of this descriptor, wherever it is.
 
-    def __init__(self, folder: str, settings: GitSettings | None = None):
+    `inherited`: another descriptor, where the folder's path is made of one.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        settings: GitSettings | None = None,
+        *,
+        git_dir: int | None = None,
+        inherited: tuple[int, ...] = (),
+    ):
         self.folder, self.settings = folder, settings or GitSettings()
+        self.git_dir, self.inherited = git_dir, inherited
 
     def run(self, *arguments: str, most_bytes: int = MOST_BYTES) -> GitAnswer:
         return self.start(*arguments).finish(most_bytes)
@@ -86,6 +98,11 @@ class Git:
         argv = [find_git(os.environ), *OPTIONS, "-C", self.folder, *arguments]
         anew = [*OVERRIDES, git_settings.MARK, *blank_filters(self.settings.filters)]
         where = clean_environment(os.environ) | make_environment(anew)
+        inherited = self.inherited
+        if self.git_dir is not None:
+            # The working tree is where git already is, so that it looks up no name to get there.
+            where |= {"GIT_DIR": name_open_folder(self.git_dir), "GIT_WORK_TREE": "."}
+            inherited = (self.git_dir, *inherited)
         stdin = subprocess.PIPE if talks else subprocess.DEVNULL
         pipe = subprocess.PIPE
         # From the root, because a relative name would be looked up in the repository; in a session
@@ -99,6 +116,7 @@ class Git:
             stderr=pipe,
             bufsize=0,
             start_new_session=True,
+            pass_fds=inherited,
         )
         return Running(process, self.folder)
 
@@ -233,6 +251,16 @@ def blank_filters(filters: Iterable[str]) -> list[tuple[str, str]]:
     for name in filters:
         settings += [(f"filter.{name}.{key}", value) for key, value in lines]
     return settings
+
+
+def name_open_folder(fd: int) -> str:
+    """A path that leads to an open folder, in a process that inherits it."""
+    if os.path.isdir("/proc/self/fd"):
+        return f"/proc/self/fd/{fd}"
+    import fcntl  # without such paths, as on macOS: where the folder is at this moment
+
+    found = fcntl.fcntl(fd, _F_GETPATH, bytes(_PATH_BYTES))
+    return os.fsdecode(found.rstrip(b"\0"))
 
 
 def text(data: bytes | bytearray) -> str:

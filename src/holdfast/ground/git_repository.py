@@ -228,7 +228,7 @@ _DEFAULTS = (
     "--glob=refs/remotes/*/[m]aster",
     "--glob=refs/heads/[m]aster",
 )
-_NONE = ("not a git repository", "must be run in a work tree", "bare repository")
+NO_REPOSITORY = ("not a git repository", "must be run in a work tree", "bare repository")
 
 
 def _find_place(git: Git) -> Repository | None:
@@ -268,7 +268,7 @@ def _find_place(git: Git) -> Repository | None:
 
 def _refuse_unless_missing(git: Git, complaint: str) -> None:
     """A folder called `.git` may not be git's; a repository that git refuses is an error."""
-    if not any(words in complaint for words in _NONE):
+    if not any(words in complaint for words in NO_REPOSITORY):
         raise GitFailedError(git.folder, complaint)
 
 

@@ -25,6 +25,7 @@ from holdfast.ground.git_remote import normalise_remote
 
 NAME = "settings.json"
 MAX_BYTES = 1 << 20
+READABLE = 0o055  # a person writes this file, and the folder is closed to others
 CONTEXT_FOLDER = "data/context"
 REPOSITORY_KEYS = ("shared_context", "pinned_rules")
 KEYS = (*REPOSITORY_KEYS, "context_folder", "repositories")
@@ -58,7 +59,7 @@ class UserSettings:
 
 def load_user_settings(home: str) -> UserSettings:
     path = os.path.join(home, NAME)
-    data = files.find_bytes(path, max_bytes=MAX_BYTES)
+    data = files.find_own_bytes(path, max_bytes=MAX_BYTES, others_may=READABLE)
     if data is None:
         return UserSettings()
     try:

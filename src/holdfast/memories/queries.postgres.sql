@@ -289,9 +289,9 @@ end
 $$;
 
 -- matching_memories
--- The memories that contain a text to forget; reads every memory of the developer, to miss none.
+-- A page of the memories that contain a text to forget; all pages read every memory of the developer, to miss none.
 create or replace function memori.matching_memories(
-    p_workspace text, p_developer text, p_text text, p_escaped text
+    p_workspace text, p_developer text, p_text text, p_escaped text, p_after text, p_limit bigint
 ) returns setof memori.memory_row
 language plpgsql as $$
 begin
@@ -300,7 +300,9 @@ begin
         select (memori.as_row(m)).* from memori.memories m
         where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
           and (strpos(m.content, p_text) > 0 or strpos(m.category, p_text) > 0 or strpos(m.metadata::text, p_escaped) > 0)
-        order by m.created_at, m.id;
+          and m.id::text > p_after
+        order by m.id::text
+        limit p_limit;
 end
 $$;
 

@@ -100,13 +100,15 @@ order by created_at desc, id desc
 limit ?4;
 
 -- matching_memories
--- The memories that contain a text to forget; reads every memory of the developer, to miss none.
+-- A page of the memories that contain a text to forget; all pages read every memory of the developer, to miss none.
 select id, user_id, content, category, metadata, source_type, confidence, lineage, last_used_at, use_count, expires_at,
        created_at, updated_at, erased_at, content_tsv as words
 from memories
 where workspace_id = ?1 and developer_id = ?2 and erased_at is null
   and (instr(content, ?3) > 0 or instr(category, ?3) > 0 or instr(metadata, ?4) > 0)
-order by created_at, id;
+  and id > ?5
+order by id
+limit ?6;
 
 -- count_words
 -- The number of memories that contain each word, and under '' the number of all memories, to separate rare words from

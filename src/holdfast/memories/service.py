@@ -164,9 +164,9 @@ class MemoryService:
 
     # --- forgetting -------------------------------------------------------------------------------
 
-    async def list_memories_with_text(self, match: str) -> Sequence[Memory]:
-        """Those that hold a piece of text exactly as it is written, in any part of them."""
-        return await self.store.list_matching(rules.check_match(match))
+    async def list_memories_with_text(self, match: str, after: str = "") -> Sequence[Memory]:
+        """A page of those that hold a piece of text exactly as it is written, in any part."""
+        return await self.store.list_matching(rules.check_match(match), after, PAGE)
 
     async def was_forgotten(self, content: str) -> bool:
         """Whether exactly this statement was erased once, and so is not kept again."""

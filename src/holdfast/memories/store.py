@@ -114,9 +114,9 @@ class MemoryStore:
     async def list_newest(self, below: str | None, limit: int) -> Sequence[Memory]:
         return await self._list(QUERIES["newest_memories"], below, limit)
 
-    async def list_matching(self, text: str) -> Sequence[Memory]:
+    async def list_matching(self, text: str, after: str, limit: int) -> Sequence[Memory]:
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
-        return await self._list(QUERIES["matching_memories"], text, escaped)
+        return await self._list(QUERIES["matching_memories"], text, escaped, after, limit)
 
     async def _list(self, query: Query, *values: object) -> Sequence[Memory]:
         rows = await self.database.read(query, *self.owner, *values)

@@ -6,12 +6,13 @@ changes, neither is written.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.ground import canonical, clock
-from holdfast.sessions import context_sets, rules
+from holdfast.sessions import context_sets, erasing, rules
 from holdfast.sessions.errors import RevisionConflictError
 from holdfast.sessions.model import Session, SetChange, make_session
 
@@ -68,14 +69,33 @@ async def resume_session(store: SessionStore, session_id: str) -> Session:
 
 
 async def clear_session(store: SessionStore, session: Session) -> None:
-    """Erase its own texts and what listeners received before; then send them how it is now."""
-    await store.clear_session(session.id)
-    no_context = context_sets.make_context_event("changed", session, {})
-    messages = [OutboxMessage(CONTEXT, no_context), _make_name_message(session.id, None)]
-    empty = format_metadata({})
-    for message in messages:
+    await _rewrite_session(store, session, {}, {})
+
+
+async def erase_text(store: SessionStore, session_id: str, text: str) -> None:
+    """Every item, value and name that holds a text."""
+    session = await _lock_session(store, session_id)
+    scratchpad = canonical.parse_json("scratchpad", await store.get_scratchpad_text(session.id))
+    metadata = erasing.remove_from_object({**session.metadata, "context": {}}, text)
+    metadata["context"] = erasing.remove_from_sets(session.context, text)
+    kept = erasing.remove_from_object(scratchpad, text)
+    await _rewrite_session(store, session, metadata, kept)
+
+
+async def _rewrite_session(
+    store: SessionStore, session: Session, metadata: dict[str, Any], scratchpad: dict[str, Any]
+) -> None:
+    """Replace its own texts and empty what listeners received; then send them how it is now."""
+    text = format_metadata(metadata)
+    # As large as it was, which may be more than one update may bring.
+    kept = canonical.canonical_object("scratchpad", scratchpad, max_bytes=sys.maxsize)
+    await store.rewrite_session(session.id, text, kept)
+    name = metadata.get("name")
+    rewritten = replace(session, metadata=metadata, name=name)
+    context = context_sets.make_context_event("changed", rewritten, rewritten.context)
+    for message in (OutboxMessage(CONTEXT, context), _make_name_message(session.id, name)):
         data = _format_event_data(message.data)
-        await store.save_metadata(session.id, empty, message.topic, data)
+        await store.save_metadata(session.id, text, message.topic, data)
 
 
 async def _start_successor(store: SessionStore, old: Session) -> Session:

@@ -1,8 +1,8 @@
 """Which items a context set keeps, what listeners receive, and what the next session reads.
 
-A set is what the next session is reminded of, so the newest items win: an agent that adds an
-eleventh file means that file. What is dropped is named in the answer, because silent loss is how
-trust is lost.
+A set is what the next session is reminded of, in the order in which it was put there; an agent that
+adds an eleventh file means that file, so the oldest leaves. What is dropped is named in the answer,
+because silent loss is how trust is lost. The set `applet` is positional: a slug, then parameters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from holdfast.sessions import rules
 from holdfast.sessions.errors import ContextFullError
 from holdfast.sessions.model import Session, SetChange
 
-KNOWN_SETS = ("files", "applet", "endpoints", "ports")
+APPLET = "applet"
+KNOWN_SETS = ("files", APPLET, "endpoints", "ports")
 MODES = ("replace", "merge")
 ITEMS_PER_SET = 10
 ITEMS_IN_ALL = 50
@@ -38,7 +39,8 @@ def change_set(
     current = context.get(name, [])
     kept = new
     if mode == "merge":
-        kept = merge_items(current, new)
+        merge = merge_applet if name == APPLET else merge_items
+        kept = merge(current, new)
     added = [item for item in kept if item not in current]
     removed = [item for item in current if item not in kept]
     return SetChange(
@@ -47,7 +49,7 @@ def change_set(
         added=tuple(added),
         removed=tuple(removed),
         context=put_set(context, name, kept),
-        warning=name_warning(name),
+        warning=name_warning(name, kept=bool(kept)),
     )
 
 
@@ -60,7 +62,7 @@ def make_no_change(context: Mapping[str, Sequence[str]], set_name: str) -> SetCh
         added=(),
         removed=(),
         context=sets,
-        warning=name_warning(set_name),
+        warning=name_warning(set_name, kept=set_name in sets),
     )
 
 
@@ -99,17 +101,45 @@ def check_items(items: object) -> list[str]:
 
 
 def merge_items(current: Sequence[str], new: Sequence[str]) -> list[str]:
-    """Keep the newest ten, oldest first, each once."""
-    others = [item for item in current if item not in new]
-    merged = [*others, *new]
-    return merged[-ITEMS_PER_SET:]
+    """What is there keeps its place; past ten the oldest leave, but none that this call names."""
+    union = list(dict.fromkeys([*current, *new]))
+    surplus = max(0, len(union) - ITEMS_PER_SET)
+    unnamed = [item for item in union if item not in new]
+    leaving = unnamed[:surplus]
+    return [item for item in union if item not in leaving]
+
+
+def merge_applet(current: Sequence[str], new: Sequence[str]) -> list[str]:
+    """The slug stays first; a parameter takes the place of the one with its name."""
+    if not current or not new:
+        return list(new or current)
+    slug = current[0]
+    if "=" not in new[0] and new[0] != slug:
+        problem = f"is another applet than {slug!r}; replace the set instead of merging"
+        raise InvalidValueError("Item", new[0], problem)
+    given = {_name_parameter(item): item for item in new if item != slug}
+    old = {_name_parameter(item): item for item in current[1:]}
+    surplus = max(0, 1 + len(old | given) - ITEMS_PER_SET)
+    unnamed = [name for name in old if name not in given]
+    leaving = unnamed[:surplus]
+    kept = [item for name, item in (old | given).items() if name not in leaving]
+    return [slug, *kept]
+
+
+def _name_parameter(item: str) -> str:
+    name, _, _ = item.partition("=")
+    return name
 
 
 def describe_removed(change: SetChange) -> str | None:
-    """Of a merge, which only adds: what it removed had to make room."""
-    if not change.removed:
+    """Of a merge, which only adds: what it removed, and did not replace, had to make room."""
+    left = list(change.removed)
+    if change.set_name == APPLET:
+        names = {_name_parameter(item) for item in change.items}
+        left = [item for item in left if _name_parameter(item) not in names]
+    if not left:
         return None
-    removed = ", ".join(change.removed)
+    removed = ", ".join(left)
     return f"{change.set_name!r} is full: the oldest left to make room: {removed}."
 
 

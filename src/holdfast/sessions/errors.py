@@ -8,11 +8,12 @@ from holdfast.errors import Action, Conflict, NotFound, Refused, shown
 class SessionNotFoundError(NotFound):
     code = "session_not_found"
 
-    def __init__(self, session_id: object):
-        self.session_id = session_id
-        super().__init__(
-            f"Session {shown(session_id)} does not exist.", next_actions=[Action("session.list")]
-        )
+    def __init__(self, session_id: object, nearest: str | None = None):
+        self.session_id, self.nearest = session_id, nearest
+        message = f"Session {shown(session_id)} does not exist."
+        if nearest is not None:
+            message += f" Did you mean {shown(nearest)}?"
+        super().__init__(message, next_actions=[Action("session.list")])
 
 
 class EventNotFoundError(NotFound):

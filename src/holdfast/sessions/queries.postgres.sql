@@ -310,9 +310,10 @@ end
 $$;
 
 -- thread_sessions
--- All sessions of a thread: up to the first one, then down to all that resumed it. Limits and orders inside keep one
--- index lookup for each session; as plain joins, PostgreSQL may read all sessions once.
-create or replace function context.thread_sessions(p_workspace text, p_developer text, p_id uuid)
+-- The sessions of a thread: up to the first one, then down to the newest that resumed each; a session that was resumed
+-- twice is in two threads. With p_all, all that share the first one. Limits and orders inside keep one index lookup for
+-- each session; as plain joins, PostgreSQL may read all sessions once.
+create or replace function context.thread_sessions(p_workspace text, p_developer text, p_id uuid, p_all boolean)
 returns setof context.session_row
 language plpgsql as $$
 begin
@@ -329,15 +330,17 @@ begin
                 limit 1
             ) origin
         ),
-        thread (id) as (
-            select up.id from up where up.resumed_from is null
+        down (id) as (
+            select up.id from up where p_all or up.id = p_id
             union
-            select next.id from thread cross join lateral (
+            select next.id from down cross join lateral (
                 select s.id from context.sessions s
-                where s.workspace_id = p_workspace and s.developer_id = p_developer and s.resumed_from = thread.id
-                order by s.started_at, s.id
+                where s.workspace_id = p_workspace and s.developer_id = p_developer and s.resumed_from = down.id
+                order by s.started_at desc, s.id desc
+                limit case when not p_all then 1 end
             ) next
-        )
+        ),
+        thread (id) as (select up.id from up union select down.id from down)
         select found.* from thread cross join lateral (
             select (context.as_row(s)).* from context.sessions s
             where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = thread.id
@@ -682,9 +685,10 @@ end
 $$;
 
 -- matching_events
--- The events that contain a text to forget, in JSON as well; reads every event of the developer, to miss none.
+-- A page of the events that contain a text to forget, in JSON as well; all pages read every event of the developer, to
+-- miss none.
 create or replace function context.matching_events(
-    p_workspace text, p_developer text, p_text text, p_escaped text
+    p_workspace text, p_developer text, p_text text, p_escaped text, p_session uuid, p_after bigint, p_limit bigint
 ) returns setof context.event_row
 language plpgsql as $$
 begin
@@ -694,8 +698,10 @@ begin
                e.content_hash, e.chain_hash, e.erased_at
         from context.session_events e
         where e.workspace_id = p_workspace and e.developer_id = p_developer and e.sequence > 0 and e.erased_at is null
+          and (e.session_id, e.sequence) > (p_session, p_after)
           and (strpos(e.content, p_text) > 0 or strpos(e.content, p_escaped) > 0 or strpos(e.parts_text, p_escaped) > 0)
-        order by e.session_id, e.sequence;
+        order by e.session_id, e.sequence
+        limit p_limit;
 end
 $$;
 
@@ -735,19 +741,20 @@ begin
 end
 $$;
 
--- clear_session
--- The rest of a forgotten session: scratchpad, metadata, and the notifications about it.
-create or replace function context.clear_session(p_workspace text, p_developer text, p_id uuid)
-returns table (revision bigint)
+-- rewrite_session
+-- What is left of a session's own texts when some were forgotten; the notifications about it are emptied.
+create or replace function context.rewrite_session(
+    p_workspace text, p_developer text, p_id uuid, p_metadata text, p_scratchpad text
+) returns table (revision bigint)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     -- The session first: a process that resumes it holds its lock while it copies the rest.
     return query
-        update context.sessions s set metadata = '{}', revision = s.revision + 1
+        update context.sessions s set metadata = p_metadata::jsonb, revision = s.revision + 1
         where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id
         returning s.revision;
-    update context.session_state st set scratchpad = '{}', updated_at = clock_timestamp()
+    update context.session_state st set scratchpad = p_scratchpad::jsonb, updated_at = clock_timestamp()
     where st.workspace_id = p_workspace and st.developer_id = p_developer and st.session_id = p_id;
     update holdfast.outbox o set data = '{}'
     where o.workspace_id = p_workspace and o.developer_id = p_developer and o.topic in ('caco.context', 'session.renamed')

@@ -133,8 +133,9 @@ order by started_at desc, id desc
 limit ?4;
 
 -- thread_sessions
--- All sessions of a thread: up to the first one, then down to all that resumed it. A cross join keeps the written join
--- order; SQLite would otherwise scan all sessions.
+-- The sessions of a thread: up to the first one, then down to the newest that resumed each; a session that was resumed
+-- twice is in two threads. With ?4, all that share the first one. A cross join keeps the written join order; SQLite
+-- would otherwise scan all sessions.
 with recursive
 up (id, resumed_from) as (
     select id, resumed_from from sessions where workspace_id = ?1 and developer_id = ?2 and id = ?3
@@ -142,12 +143,17 @@ up (id, resumed_from) as (
     select s.id, s.resumed_from from up cross join sessions s
       on s.workspace_id = ?1 and s.developer_id = ?2 and s.id = up.resumed_from
 ),
-thread (id) as (
-    select id from up where resumed_from is null
+down (id) as (
+    select id from up where ?4 or id = ?3
     union
-    select s.id from thread cross join sessions s
-      on s.workspace_id = ?1 and s.developer_id = ?2 and s.resumed_from = thread.id
-)
+    select s.id from down cross join sessions s
+      on s.workspace_id = ?1 and s.developer_id = ?2 and s.resumed_from = down.id
+     and (?4 or s.id = (select newest.id from sessions newest
+                        where newest.workspace_id = ?1 and newest.developer_id = ?2 and newest.resumed_from = down.id
+                        order by newest.started_at desc, newest.id desc
+                        limit 1))
+),
+thread (id) as (select id from up union select id from down)
 select s.id, s.user_id, s.chatmode, s.workflow, s.skill, s.git_branch, s.started_at, s.ended_at, s.metadata, s.client,
        s.native_id, s.repo, s.worktree, s.name, s.resumed_from, s.revision, s.last_sequence, s.head_hash
 from thread cross join sessions s on s.workspace_id = ?1 and s.developer_id = ?2 and s.id = thread.id
@@ -277,12 +283,15 @@ from session_events
 where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
 -- matching_events
--- The events that contain a text to forget, in JSON as well; reads every event of the developer, to miss none.
+-- A page of the events that contain a text to forget, in JSON as well; all pages read every event of the developer, to
+-- miss none.
 select id, session_id, sequence, type, role, content, parts, created_at, content_hash, chain_hash, erased_at
 from session_events
 where workspace_id = ?1 and developer_id = ?2 and erased_at is null
+  and (session_id, sequence) > (?5, ?6)
   and (instr(content, ?3) > 0 or instr(content, ?4) > 0 or instr(parts, ?4) > 0)
-order by session_id, sequence;
+order by session_id, sequence
+limit ?7;
 
 -- sessions_with_text
 -- Sessions whose scratchpad or metadata contain a text to forget; reads every session of the developer, to miss none.
@@ -303,14 +312,14 @@ select session_id, sequence, erased_at
 from session_events
 where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
--- clear_session
--- The rest of a forgotten session: scratchpad, metadata, and the notifications about it.
-update session_state set scratchpad = '{}', updated_at = now_utc()
+-- rewrite_session
+-- What is left of a session's own texts when some were forgotten; the notifications about it are emptied.
+update session_state set scratchpad = ?5, updated_at = now_utc()
 where workspace_id = ?1 and developer_id = ?2 and session_id = ?3;
 update outbox set data = '{}'
 where workspace_id = ?1 and developer_id = ?2 and json_extract(data, '$.session_id') = ?3
   and topic in ('caco.context', 'session.renamed');
-update sessions set metadata = '{}', revision = revision + 1
+update sessions set metadata = ?4, revision = revision + 1
 where workspace_id = ?1 and developer_id = ?2 and id = ?3
 returning revision;
 

@@ -205,6 +205,21 @@ def check_scratchpad(scratchpad: object) -> str:
     return canonical.canonical_object("scratchpad", scratchpad, max_bytes=SCRATCHPAD_BYTES)
 
 
+def find_similar(name: str, names: Sequence[str]) -> tuple[str | None, bool]:
+    """The first name that differs in case alone, and True; else the nearest one, if any is near."""
+    from difflib import get_close_matches
+
+    folded: dict[str, str] = {}
+    for each in names:
+        folded.setdefault(each.casefold(), each)
+    wanted = name.casefold()
+    if wanted in folded:
+        return folded[wanted], True
+    near = get_close_matches(wanted, folded, n=1)
+    nearest = folded[near[0]] if near else None
+    return nearest, False
+
+
 def merge(target: object, patch: object) -> object:
     """RFC 7396, the same on both engines: objects merge, null removes a key, the rest replaces."""
     if not isinstance(patch, dict):

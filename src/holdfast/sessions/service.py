@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
-from holdfast.ground import canonical, settings
+from holdfast.ground import canonical, ids, settings
+from holdfast.ground.groups import in_groups
 from holdfast.sessions import changing, context_sets, reading, rules
-from holdfast.sessions.errors import EventNotFoundError
+from holdfast.sessions.errors import EventNotFoundError, SessionNotFoundError
 from holdfast.sessions.model import (
     EventSample,
     EventWindow,
@@ -38,6 +39,13 @@ from holdfast.storage.opening import as_database, find_owner
 if TYPE_CHECKING:
     from holdfast.sessions.rules import CheckedEvent
     from holdfast.storage.database import Row
+
+BEFORE_ALL = (
+    "00000000-0000-0000-0000-000000000000"  # no session has this id, and none a smaller one
+)
+
+# Of the newest names, how many are compared with one that was mistyped.
+NAMES_COMPARED = 1000
 
 # Of one event on a page for reading; a click brings the rest.
 PREVIEW_CHARS = 4000
@@ -99,7 +107,7 @@ class SessionService:
         return make_session(row)
 
     async def find_session(self, id_or_name: str) -> Session:
-        """By id, or the newest one of that name; raises when there is neither."""
+        """By id, or the newest one of that name, at best as it is written; raises otherwise."""
         row = await self.store.find_session(id_or_name)
         if row:
             return make_session(row)
@@ -107,7 +115,19 @@ class SessionService:
         named = await self.store.list_named(name, 1)
         if named:
             return make_session(named[0])
-        return await self.get_session(id_or_name)
+        if ids.parse_id(name) is not None:
+            raise SessionNotFoundError(name)
+        return await self._find_similar(name)
+
+    async def _find_similar(self, name: str) -> Session:
+        """One whose name differs in case; else the refusal offers the nearest name."""
+        begun = await self.store.list_names(name, NAMES_COMPARED)
+        newest = await self.store.list_names("", NAMES_COMPARED)
+        similar, is_same = rules.find_similar(name, [*begun, *newest])
+        if not is_same:
+            raise SessionNotFoundError(name, similar)
+        [row] = await self.store.list_named(similar or "", 1)
+        return make_session(row)
 
     async def list_sessions(self, limit: int = 50, below: str | None = None) -> list[Session]:
         """Newest first; `below` is the last id of the page before."""
@@ -220,9 +240,19 @@ class SessionService:
         )
 
     async def list_thread(self, session_id: str) -> list[Session]:
-        """Every session that this line of work went through, oldest first."""
+        """Every session that this line of work went through, oldest first.
+
+        Where one of them was resumed twice, two lines begin; beyond the given session it is the
+        newest.
+        """
         session = await self.get_session(session_id)
-        rows = await self.store.list_thread(session.id)
+        rows = await self.store.list_thread(session.id, all_branches=False)
+        return [make_session(row) for row in rows]
+
+    async def list_related_sessions(self, session_id: str) -> list[Session]:
+        """Every session of every line that has the same first one, oldest first."""
+        session = await self.get_session(session_id)
+        rows = await self.store.list_thread(session.id, all_branches=True)
         return [make_session(row) for row in rows]
 
     async def read_thread(self, session_id: str) -> AsyncIterator[SessionEvent]:
@@ -378,19 +408,42 @@ class SessionService:
         match: str | None = None,
     ) -> list[SessionEvent]:
         """What `forget_events` would erase: by id, of a whole session, or by a piece of text."""
-        found = [await self.get_event(event_id) for event_id in event_ids]
+        found = {}
+        async for event in self.read_events_to_forget(
+            event_ids=event_ids, session_id=session_id, match=match
+        ):
+            found[event.id] = event
+        return list(found.values())
+
+    async def read_events_to_forget(
+        self,
+        *,
+        event_ids: Sequence[str] = (),
+        session_id: str | None = None,
+        match: str | None = None,
+    ) -> AsyncIterator[SessionEvent]:
+        """The same page by page; what is erased meanwhile puts nothing out of step."""
+        for event_id in event_ids:
+            event = await self.get_event(event_id)
+            if event.erased_at is None:
+                yield event
         if session_id is not None:
-            found += [event async for event in self.read_events(session_id)]
+            async for event in self.read_events(session_id):
+                if event.erased_at is None:
+                    yield event
         if match is not None:
-            rows = await self.store.list_matching_events(_check_match(match))
-            found += [make_event(row) for row in rows]
-        not_erased = [event for event in found if event.erased_at is None]
-        unique = {event.id: event for event in not_erased}
-        return list(unique.values())
+            async for event in self._read_matching_events(_check_match(match)):
+                yield event
 
     async def list_sessions_with_text(self, match: str) -> list[str]:
-        """Those whose scratchpad, name or context sets hold a text; `forget_session` erases it."""
+        """Those whose scratchpad, name or context sets hold a text; `forget_text` erases it."""
         return await self.store.list_sessions_with_text(_check_match(match))
+
+    async def forget_text(self, session_id: str, match: str) -> None:
+        """Erase what holds a text in a session's scratchpad, name and context sets."""
+        text = _check_match(match)
+        await self.store.in_transaction(lambda store: changing.erase_text(store, session_id, text))
+        await self.db.scrub()
 
     async def forget_events(self, event_ids: Sequence[str], *, reason: str = "asked for") -> int:
         """Erase contents for good; hashes and tombstones stay, so that the chain still verifies."""
@@ -408,12 +461,14 @@ class SessionService:
         """Erase its events, scratchpad and metadata, and what listeners received of its context."""
         rules.check_label("reason", reason)
         session = await self.get_session(session_id)
-        events = await self.find_events_to_forget(session_id=session.id)
-        event_ids = [event.id for event in events]
-        await self._erase(event_ids, reason)
+        events = self.read_events_to_forget(session_id=session.id)
+        erased = 0
+        async for group in in_groups(events, rules.EVENTS_PER_CALL):
+            await self._erase([event.id for event in group], reason)
+            erased += len(group)
         await self.store.in_transaction(lambda store: changing.clear_session(store, session))
         await self.db.scrub()
-        return len(events)
+        return erased
 
     # --- the scratchpad ---------------------------------------------------------------------------
 
@@ -470,7 +525,10 @@ class SessionService:
                 await inside.update_metadata(session_id, metadata)
             if context is not None:
                 await inside.replace_context(session_id, context)
-                warnings += [context_sets.name_warning(name) for name in context]
+                warnings += [
+                    context_sets.name_warning(name, kept=bool(items))
+                    for name, items in context.items()
+                ]
             if set_context is not None:
                 change = await inside.set_relevant_context(session_id, *set_context)
                 warnings.append(change.warning)
@@ -516,6 +574,14 @@ class SessionService:
         for event, answer in zip(distinct, answers, strict=True):
             stored[event.id] = make_appended_event(known, event, answer)
         return [stored[event.id] for event in events]
+
+    async def _read_matching_events(self, text: str) -> AsyncIterator[SessionEvent]:
+        place = BEFORE_ALL, 0
+        while rows := await self.store.list_matching_events(text, *place, PAGE):
+            for row in rows:
+                event = make_event(row)
+                yield event
+            place = event.session_id, event.sequence
 
     async def _erase(self, event_ids: Sequence[str], reason: str) -> None:
         size = rules.EVENTS_PER_CALL

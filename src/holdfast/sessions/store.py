@@ -150,8 +150,9 @@ class SessionStore:
     async def list_named(self, name: str, limit: int) -> list[Row]:
         return await self.database.read(QUERIES["named_sessions"], *self.owner, name, limit)
 
-    async def list_thread(self, session_id: str) -> list[Row]:
-        return await self.database.read(QUERIES["thread_sessions"], *self.owner, session_id)
+    async def list_thread(self, session_id: str, *, all_branches: bool) -> list[Row]:
+        query = QUERIES["thread_sessions"]
+        return await self.database.read(query, *self.owner, session_id, all_branches)
 
     async def end_session(self, session_id: object) -> None:
         known = check_session_id(session_id)
@@ -295,10 +296,13 @@ class SessionStore:
         *_, known_hash, _chain_hash, erased_at = row
         return erased_at is not None or known_hash == content_hash
 
-    async def list_matching_events(self, text: str) -> list[Row]:
+    async def list_matching_events(
+        self, text: str, session_id: str, after: int, limit: int
+    ) -> list[Row]:
+        """From one session to the next, beyond an event of the first."""
         query = QUERIES["matching_events"]
         escaped = _escape(text)
-        return await self.database.read(query, *self.owner, text, escaped)
+        return await self.database.read(query, *self.owner, text, escaped, session_id, after, limit)
 
     async def list_sessions_with_text(self, text: str) -> list[str]:
         query = QUERIES["sessions_with_text"]
@@ -316,8 +320,9 @@ class SessionStore:
             if not rows:
                 raise errors.EventNotFoundError(event_id)
 
-    async def clear_session(self, session_id: str) -> None:
-        await self.database.write(QUERIES["clear_session"], *self.owner, session_id)
+    async def rewrite_session(self, session_id: str, metadata: str, scratchpad: str) -> None:
+        query = QUERIES["rewrite_session"]
+        await self.database.write(query, *self.owner, session_id, metadata, scratchpad)
 
     async def list_erased_hashes(self, session_id: str) -> dict[str, bytes]:
         rows = await self.database.read(QUERIES["erased_hashes"], *self.owner, session_id)

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+from holdfast.errors import HoldfastError, PartlyDoneError
 from holdfast.ground import files
+from holdfast.ground.groups import in_groups
 from holdfast.ground.settings import sqlite_path
+from holdfast.ground.text import plural
+from holdfast.ground.user_settings import NAME as SETTINGS
 from holdfast.ground.user_settings import load_user_settings
+from holdfast.memories.jsonl_store import DEFAULT_PATH as MEMORIES_PATH
 from holdfast.storage import migrate
+from holdfast.workstreams.dashboard import escape_line
+from holdfast.workstreams.store import DASHBOARD_PATH
 
 if TYPE_CHECKING:
     from holdfast.app import App
@@ -24,6 +33,11 @@ if TYPE_CHECKING:
 
 FILE_BYTES = 32 << 20
 DOCUMENT_KINDS = ("repo_context", "proof", "receipt", "round")
+EVENTS_AT_ONCE = 500
+SHOWN = 20
+IDS_SHOWN = 1000
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -37,15 +51,49 @@ class ToForget:
 
 @dataclass(frozen=True)
 class Erasable:
-    """What of it is stored: events, memories, and documents of the journal as (id, kind)."""
+    """What of it is stored: of events and memories their number, and the first ones to look at.
 
-    events: tuple[SessionEvent, ...]
-    memories: tuple[Memory, ...]
-    documents: tuple[tuple[str, str], ...]
+    A text may be in more of them than fit into memory, so they are counted and not kept.
+    """
+
+    events: tuple[SessionEvent, ...] = ()
+    event_ids: tuple[str, ...] = ()
+    event_count: int = 0
+    memories: tuple[Memory, ...] = ()
+    memory_ids: tuple[str, ...] = ()
+    memory_count: int = 0
+    documents: tuple[tuple[str, str], ...] = ()  # of the journal, as (id, kind)
+    sessions: tuple[str, ...] = ()  # with it in their scratchpad, name or context sets
 
     @property
     def is_empty(self) -> bool:
-        return not (self.events or self.memories or self.documents)
+        return not (self.event_count or self.memory_count or self.documents or self.sessions)
+
+
+@dataclass
+class Erased:
+    """What was erased so far; each number grows when its transaction is durable."""
+
+    events: int = 0
+    memories: int = 0
+    documents: int = 0
+    sessions: int = 0
+
+    @property
+    def is_anything(self) -> bool:
+        return bool(self.events or self.memories or self.documents or self.sessions)
+
+    def describe(self) -> str:
+        parts: list[str] = []
+        if self.events:
+            parts.append(plural(self.events, "event"))
+        if self.memories:
+            parts.append(count_memories(self.memories))
+        if self.documents:
+            parts.append(plural(self.documents, "document"))
+        if self.sessions:
+            parts.append(f"the own texts of {plural(self.sessions, 'session')}")
+        return f"Erased {', '.join(parts)}"
 
 
 @dataclass(frozen=True)
@@ -57,34 +105,60 @@ class Remains:
     files: tuple[str, ...]
 
 
+def count_memories(count: int) -> str:
+    noun = "memory" if count == 1 else "memories"
+    return f"{count:,} {noun}"
+
+
 async def find_erasable(scope: Scope, wanted: ToForget) -> Erasable:
-    """An id is that of a memory, of a document or, where it is neither, of an event."""
-    named = await _find_memories(scope, wanted.ids)
-    documents = await _find_documents(scope, wanted)
-    known = {memory.id for memory in named}
-    known.update(entry_id for entry_id, _ in documents)
-    event_ids = [entry_id for entry_id in wanted.ids if entry_id not in known]
-    events = await scope.sessions.find_events_to_forget(
-        event_ids=event_ids, session_id=wanted.session_id, match=wanted.match
+    named = await _sort_ids(scope, wanted)
+    memories: _First[Memory] = _First()
+    async for memory in _read_memories(scope, wanted, named):
+        memories.add(memory.id, memory)
+    events: _First[SessionEvent] = _First()
+    async for event in _read_events(scope, wanted, named):
+        events.add(event.id, event)
+    return Erasable(
+        events=tuple(events.values),
+        event_ids=tuple(events.ids),
+        event_count=events.count,
+        memories=tuple(memories.values),
+        memory_ids=tuple(memories.ids),
+        memory_count=memories.count,
+        documents=tuple(await _find_documents(scope, wanted, named)),
+        sessions=tuple(await _find_sessions_with_text(scope, wanted)),
     )
-    memories = list(named)
-    if wanted.match is not None:
-        memories += await scope.memories.list_memories_with_text(wanted.match)
-    stored = {memory.id: memory for memory in memories if memory.erased_at is None}
-    return Erasable(tuple(events), tuple(stored.values()), tuple(documents))
 
 
-async def erase(scope: Scope, wanted: ToForget, found: Erasable) -> int:
-    """Erase it for good, and return how many events that were."""
-    event_ids = [event.id for event in found.events]
-    erased = await scope.sessions.forget_events(event_ids)
-    for memory in found.memories:
+async def erase(scope: Scope, wanted: ToForget) -> Erased:
+    """Erase it for good, a part at a time; where that stops, the error says what was erased."""
+    done = Erased()
+    try:
+        await _erase(scope, wanted, done)
+    except HoldfastError as error:
+        if done.is_anything:
+            raise PartlyDoneError(done.describe(), error) from error
+        raise
+    return done
+
+
+async def _erase(scope: Scope, wanted: ToForget, done: Erased) -> None:
+    named = await _sort_ids(scope, wanted)
+    events = _read_events(scope, wanted, named)
+    async for group in in_groups(events, EVENTS_AT_ONCE):
+        done.events += await scope.sessions.forget_events([event.id for event in group])
+    async for memory in _read_memories(scope, wanted, named):
         await scope.memories.forget(memory.id)
-    for entry_id, _ in found.documents:
+        done.memories += 1
+    for entry_id, _ in await _find_documents(scope, wanted, named):
         await scope.journal.erase(entry_id)
+        done.documents += 1
+    for session_id in await _find_sessions_with_text(scope, wanted):
+        await scope.sessions.forget_text(session_id, wanted.match or "")
+        done.sessions += 1
     if wanted.session_id is not None:
-        await scope.sessions.forget_session(wanted.session_id)
-    return erased
+        done.events += await scope.sessions.forget_session(wanted.session_id)
+        done.sessions += 1
 
 
 async def find_remains(app: App, wanted: ToForget, worktree: str) -> Remains:
@@ -92,7 +166,7 @@ async def find_remains(app: App, wanted: ToForget, worktree: str) -> Remains:
     path = sqlite_path(app.settings.database)
     places = _find_in_spool(app, wanted.match)
     places += _find_unscrubbed(app, path)
-    places += _find_context_files(app, wanted.match, worktree)
+    places += _find_other_files(app, wanted.match, worktree)
     sessions = await _find_sessions(app.scope, wanted)
     backups = migrate.backups(path) if path else []
     return Remains(sessions=tuple(sessions), backups=tuple(backups), files=tuple(places))
@@ -101,40 +175,102 @@ async def find_remains(app: App, wanted: ToForget, worktree: str) -> Remains:
 # --- what is stored -------------------------------------------------------------------------------
 
 
-async def _find_memories(scope: Scope, ids: tuple[str, ...]) -> list[Memory]:
-    """Those of the ids that are memories, forgotten ones among them."""
-    memories = []
-    for memory_id in ids:
-        memory = await scope.memories.find_memory(memory_id)
+class _First(Generic[T]):
+    """How many there are, and the first of them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.values: list[T] = []
+        self.ids: list[str] = []
+
+    def add(self, value_id: str, value: T) -> None:
+        self.count += 1
+        if self.count <= SHOWN:
+            self.values.append(value)
+        if self.count <= IDS_SHOWN:
+            self.ids.append(value_id)
+
+
+@dataclass(frozen=True)
+class _NamedIds:
+    memories: tuple[Memory, ...]
+    documents: tuple[tuple[str, str], ...]
+    event_ids: tuple[str, ...]
+
+
+async def _sort_ids(scope: Scope, wanted: ToForget) -> _NamedIds:
+    """An id is that of a memory, of a document or, where it is neither, of an event."""
+    memories: list[Memory] = []
+    documents: list[tuple[str, str]] = []
+    event_ids: list[str] = []
+    for entry_id in dict.fromkeys(wanted.ids):
+        memory = await scope.memories.find_memory(entry_id)
+        kind = await _find_kind(scope, entry_id)
         if memory is not None:
             memories.append(memory)
-    return memories
+        if kind is not None:
+            documents.append((entry_id, kind))
+        if memory is None and kind is None:
+            event_ids.append(entry_id)
+    return _NamedIds(tuple(memories), tuple(documents), tuple(event_ids))
 
 
-async def _find_documents(scope: Scope, wanted: ToForget) -> list[tuple[str, str]]:
+async def _find_kind(scope: Scope, entry_id: str) -> str | None:
+    for kind in DOCUMENT_KINDS:
+        entry = await scope.journal.find(kind, entry_id)
+        if entry is not None and entry.content:
+            return kind
+    return None
+
+
+async def _read_events(
+    scope: Scope, wanted: ToForget, named: _NamedIds
+) -> AsyncIterator[SessionEvent]:
+    for event in await scope.sessions.find_events_to_forget(event_ids=named.event_ids):
+        yield event
+    async for event in scope.sessions.read_events_to_forget(
+        session_id=wanted.session_id, match=wanted.match
+    ):
+        yield event
+
+
+async def _read_memories(scope: Scope, wanted: ToForget, named: _NamedIds) -> AsyncIterator[Memory]:
+    for memory in named.memories:
+        if memory.erased_at is None:
+            yield memory
+    after = ""
+    while wanted.match is not None and (
+        page := await scope.memories.list_memories_with_text(wanted.match, after)
+    ):
+        for memory in page:
+            yield memory
+        after = page[-1].id
+
+
+async def _find_documents(
+    scope: Scope, wanted: ToForget, named: _NamedIds
+) -> Sequence[tuple[str, str]]:
     """Saved contexts, proofs, receipts and rounds, as the journal has them."""
     if wanted.match is not None:
         return await scope.journal.list_with_text(wanted.match)
-    found = []
-    for entry_id in wanted.ids:
-        for kind in DOCUMENT_KINDS:
-            entry = await scope.journal.find(kind, entry_id)
-            if entry is not None and entry.content:
-                found.append((entry_id, kind))
-    return found
+    return named.documents
+
+
+async def _find_sessions_with_text(scope: Scope, wanted: ToForget) -> list[str]:
+    if wanted.match is None:
+        return []
+    return await scope.sessions.list_sessions_with_text(wanted.match)
 
 
 # --- where it may still be ------------------------------------------------------------------------
 
 
 async def _find_sessions(scope: Scope, wanted: ToForget) -> list[str]:
-    """Those that hold the text outside of events, or that share a forgotten one's thread."""
-    if wanted.match is not None:
-        return await scope.sessions.list_sessions_with_text(wanted.match)
+    """The sessions that a forgotten one was copied from, or into."""
     if wanted.session_id is None:
         return []
-    thread = await scope.sessions.list_thread(wanted.session_id)
-    return [session.id for session in thread if session.id != wanted.session_id]
+    related = await scope.sessions.list_related_sessions(wanted.session_id)
+    return [session.id for session in related if session.id != wanted.session_id]
 
 
 def _find_in_spool(app: App, match: str | None) -> list[str]:
@@ -153,19 +289,37 @@ def _find_unscrubbed(app: App, path: str | None) -> list[str]:
     return [f"{path}-wal"]
 
 
-def _find_context_files(app: App, match: str | None, worktree: str) -> list[str]:
+def _find_other_files(app: App, match: str | None, worktree: str) -> list[str]:
     """Files of the repository are the person's to change, and git's history keeps them."""
-    user = load_user_settings(app.settings.home)
-    folder = os.path.join(worktree, user.context_folder)
-    if match is None or not os.path.isdir(folder):
+    if match is None:
         return []
-    quoted = json.dumps(match, ensure_ascii=False)
-    text = quoted[1:-1].encode()
-    names = [name for name in sorted(os.listdir(folder)) if name.endswith(".json")]
-    paths = [os.path.join(folder, name) for name in names]
-    return [path for path in paths if _holds(path, text)]
+    user = load_user_settings(app.settings.home)
+    paths = [os.path.join(worktree, DASHBOARD_PATH), os.path.join(worktree, MEMORIES_PATH)]
+    paths += _list_files(os.path.join(worktree, user.context_folder))
+    paths.append(os.path.join(app.settings.home, SETTINGS))
+    forms = _list_forms(match)
+    return [path for path in paths if _holds(path, forms)]
 
 
-def _holds(path: str, text: bytes) -> bool:
-    data = files.find_bytes(path, max_bytes=FILE_BYTES) or b""
-    return text in data
+def _list_files(folder: str) -> list[str]:
+    """Also those that a merge or a rescue left there."""
+    found = []
+    for place, _, names in os.walk(folder):
+        found += [os.path.join(place, name) for name in sorted(names)]
+    return found
+
+
+def _list_forms(match: str) -> set[bytes]:
+    """As it is, as JSON has it, and as the page for people escapes it."""
+    quoted = json.dumps(match, ensure_ascii=False)[1:-1]
+    ascii_only = json.dumps(match)[1:-1]
+    forms = (match, quoted, ascii_only, escape_line(match, len(match)))
+    return {form.encode() for form in forms}
+
+
+def _holds(path: str, forms: Iterable[bytes]) -> bool:
+    """A file that is too large, a link or not readable is not known to hold it."""
+    with suppress(HoldfastError):
+        data = files.find_bytes(path, max_bytes=FILE_BYTES) or b""
+        return any(form in data for form in forms)
+    return False

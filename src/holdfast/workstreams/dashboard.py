@@ -28,8 +28,8 @@ def render(documents: Mapping[str, Document]) -> str:
 
 
 def _write_heading(key: Key, phase: str) -> str:
-    workstream = _escape(key.workstream_id)
-    branch = _escape(key.branch)
+    workstream = escape_line(key.workstream_id)
+    branch = escape_line(key.branch)
     return f"## {workstream} ({phase}, {branch})"
 
 
@@ -41,33 +41,33 @@ def _write_body(fields: ContextFields) -> list[str]:
     for decision in fields.open_decisions or ():
         lines.append(_write_decision(decision))
     for claim in fields.evidence_ledger or ():
-        lines.append(f"- claimed: {_escape(claim.claim)}")
+        lines.append(f"- claimed: {escape_line(claim.claim)}")
     for item in fields.checklist or ():
-        lines.append(f"- to do: {_escape(item)}")
+        lines.append(f"- to do: {escape_line(item)}")
     run = fields.last_run
     if run and run.is_failed:
-        step = _escape(run.failed_step)
-        lines.append(f"- failed at {step}: {_escape(run.error)}")
+        step = escape_line(run.failed_step)
+        lines.append(f"- failed at {step}: {escape_line(run.error)}")
     return lines
 
 
 def _write_summary(summary: Summary) -> list[str]:
-    text = _escape(summary.text, TEXT_CHARS)
-    saved_at = _escape(summary.updated_at)
+    text = escape_line(summary.text, TEXT_CHARS)
+    saved_at = escape_line(summary.updated_at)
     return [text, "", f"Saved {saved_at}.", ""]
 
 
 def _write_decision(decision: Decision) -> str:
-    name = _escape(decision.id)
-    status = _escape(decision.status)
-    text = _escape(decision.text)
+    name = escape_line(decision.id)
+    status = escape_line(decision.status)
+    text = escape_line(decision.text)
     line = f"- {name} {status}: {text}"
     if decision.because:
-        line += f" Because: {_escape(decision.because)}"
+        line += f" Because: {escape_line(decision.because)}"
     return line
 
 
-def _escape(value: object, max_chars: int = 200) -> str:
+def escape_line(value: object, max_chars: int = 200) -> str:
     """One line that every Markdown reader shows as plain text."""
     text = term_safe(str(value or ""))
     words = text.split()

@@ -69,14 +69,18 @@ def test_contexts_proofs_and_receipts_are_erased_too(
 
     assert call("workstream", "decide", "the password is hunter-2").code == 0
     assert call("prove", "--", "echo", "hunter-2").code == 0
+    assert call("workstream", "save", "--summary", "Done with it").code == 0
     receipt = call("bundle", "show", "--json").document["id"]
 
     shown = call("forget", "--match", "hunter-2", "--dry-run")
     erased = call("forget", "--match", "hunter-2", "--yes", "--json").document
 
-    assert "1 saved context\n1 proof\n1 receipt" in shown.out
-    assert len(erased["document_ids"]) == 3
-    assert erased["elsewhere"] == [str(repo.folder / "data/context/implementation_context.json")]
+    assert "2 saved contexts\n1 proof\n1 receipt" in shown.out
+    assert len(erased["document_ids"]) == 4
+    assert erased["elsewhere"] == [
+        str(repo.folder / "docs/context_summary.md"),
+        str(repo.folder / "data/context/implementation_context.json"),
+    ]
     assert call("bundle", "rebuild", receipt).code != 0
     store = Path(os.environ["HOLDFAST_HOME"]) / "holdfast.db"
     assert b"hunter-2" not in store.read_bytes()
@@ -102,9 +106,11 @@ def test_events_are_erased_by_a_piece_of_text(cli: Call, secret: dict[str, str])
     assert answer.document == {
         "dry_run": False,
         "erased": 1,
+        "events": 1,
         "event_ids": [secret["key sk-4711"]],
         "memory_ids": [],
         "document_ids": [],
+        "session_ids": [],
         "backups": [],
         "elsewhere": [],
     }
@@ -167,24 +173,18 @@ def test_spooled_events_are_erased_too(cli: Call, secret: dict[str, str]):
     assert cli("forget", "--match", "sk-4711", "--dry-run", "--json").document["event_ids"] == []
 
 
-def test_other_places_that_hold_the_text_are_named(cli: Call, secret: dict[str, str]):
-    """Only the events are erased by a text; a name, a scratchpad and context sets go with their
-    session.
-    """
-    cli("session", "state", "work", "--set", '{"key": "sk-4711"}')
+def test_a_text_is_erased_in_scratchpads_too(cli: Call, secret: dict[str, str]):
+    cli("session", "state", "work", "--set", '{"key": "sk-4711", "other": 1}')
 
-    answer = cli("forget", "--match", "sk-4711", "--yes", "--json")
+    shown = cli("forget", "--match", "sk-4711", "--dry-run")
+    answer = cli("forget", "--match", "sk-4711", "--yes")
     again = cli("forget", "--match", "sk-4711", "--yes")
 
-    session = secret["session"]
-    where = f"The scratchpad, name or context of session {session} may hold it too"
-    note = f"Note: {where}: `holdfast forget --session {session}`\n"
-    assert (answer.document["erased"], answer.document["elsewhere"], answer.err) == (
-        1,
-        [session],
-        note,
-    )
-    assert (again.out.startswith("Nothing to erase"), again.err) == (True, note)
+    held = "in the scratchpad, name and context sets of 1 session"
+    assert f"\nWhat holds it {held}\n" in shown.out
+    assert answer.out.startswith(f"Erased 1 event and what held it {held}.\n")
+    assert json.loads(cli("session", "state", "work", "--json").out)["scratchpad"] == {"other": 1}
+    assert again.out.startswith("Nothing to erase")
 
 
 def test_a_dry_run_shows_and_erases_nothing(cli: Call, secret: dict[str, str]):
@@ -210,7 +210,7 @@ def test_with_nothing_to_erase_no_question_is_asked_and_the_exit_code_is_0(
     assert (answer.code, answer.err) == (0, "")
     assert (
         answer.out
-        == "Nothing to erase: no event, memory or document that still has its content matches.\n"
+        == "Nothing to erase: no event, memory, document or session that is stored matches.\n"
     )
 
 

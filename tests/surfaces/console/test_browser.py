@@ -234,8 +234,36 @@ def test_a_refused_capture_is_retried(console: Console):
     assert console.context_of(session_id)["applet"] == ["text-editor", f"path={path}"]
 
 
-def test_without_a_session_nothing_is_captured(console: Console):
+def test_a_capture_keeps_the_other_parameters_of_its_address(console: Console):
+    session_id = console.start_session(make_request("a"))
+    path = file_in(console.root)
+    page = console.open_live(applet_url(session_id, path, wrap="on") + "#L2")
+
+    page.goto("about:blank")
+
+    wait_until(lambda: "applet" in console.context_of(session_id))
+    items = ["text-editor", f"path={path}", "wrap=on", "line=2"]
+    assert console.context_of(session_id)["applet"] == items
+
+
+def test_a_capture_that_does_not_fit_says_why(console: Console):
+    session_id = console.start_session(make_request("a"))
+    for number in range(5):
+        console.set_context(session_id, f"set{number}", [f"/{item}" for item in range(10)])
+    page = console.page
+    page.add_init_script(SHORT_HALF_MINUTE)
+
+    console.open(applet_url(session_id, file_in(console.root)))
+
+    note = page.locator("#capture")
+    expect(note).to_contain_text("Not recorded on the session")
+    expect(note).to_contain_text("would hold 52 items; 50 are the most in all")
+    console.problems.clear()  # the browser reports the refused request
+
+
+def test_without_a_session_nothing_is_captured_and_the_page_says_so(console: Console):
     page = console.open(f"/?applet=text-editor&path={quote(file_in(console.root))}")
+    expect(page.locator("#capture")).to_contain_text("Opened without a session")
     page.goto("about:blank")
     console.open("/sessions")
 

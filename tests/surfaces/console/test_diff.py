@@ -3,13 +3,16 @@ words otherwise.
 """
 
 import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground.confined import ConfinedRoot
-from holdfast.ground.errors import FileMissingError, PathOutsideError
+from holdfast.ground.errors import FileMissingError, GitFailedError, PathOutsideError
 from holdfast.surfaces.console import applet, diff, texts
 from holdfast.surfaces.console.diff import FileDiff, FolderDiff, parse_diff
 from tests.workstreams.repos import RETRY, Repo, with_code
@@ -375,7 +378,7 @@ def test_before_the_first_commit_a_folder_has_new_files(tmp_path: Path):
     repo.write("a.py", "x = 1\n")
     repo.git("add", "a.py")
     found = open_folder([ConfinedRoot(str(repo.folder))], str(repo.folder))
-    assert list_files(found) == [("a.py", "new", (None, None))]
+    assert list_files(found) == [("a.py", "new", (1, 0))]
 
 
 def test_a_folder_of_many_changes_lists_the_first_and_counts_the_rest(
@@ -410,3 +413,54 @@ def test_a_folder_through_a_link_or_outside_is_refused(repo: Repo, roots: list[C
 
 def test_an_empty_diff_has_no_files():
     assert list(parse_diff("")) == []
+
+
+# --- another process that swaps folders for links -------------------------------------------------
+
+
+@contextmanager
+def swapping(folder: Path, target: Path) -> Iterator[None]:
+    """A folder and a link of its name, exchanged as fast as it goes."""
+    link, parked = folder.parent / "link", folder.parent / "parked"
+    link.symlink_to(target)
+    stop = threading.Event()
+
+    def swap() -> None:
+        while not stop.is_set():
+            os.rename(folder, parked)
+            os.rename(link, folder)
+            os.rename(folder, link)
+            os.rename(parked, folder)
+
+    attacker = threading.Thread(target=swap)
+    attacker.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        attacker.join()
+
+
+@pytest.mark.parametrize("name", ["src", "nested"])
+def test_a_folder_swapped_for_a_link_never_shows_what_is_outside(
+    repo: Repo, roots: list[ConfinedRoot], tmp_path: Path, scale: Callable[[int], int], name: str
+):
+    """TS12: a folder of the repository, and a repository in a folder; both against one outside."""
+    nested, outside = Repo(repo.folder / "nested"), Repo(tmp_path / "outside")
+    for some, words in ((nested, "inside"), (outside, "secret")):
+        some.write("retry.py", f"{words} before\n")
+        some.write(f"only_{words}.py", f"{words} before\n")
+        some.commit()
+        some.write("retry.py", f"{words} now\n" * 2)
+        some.write(f"only_{words}.py", f"{words} now\n" * 2)
+    shown = []
+
+    with swapping(repo.folder / name, outside.folder):
+        for _ in range(scale(300)):
+            for path in (f"{name}/retry.py", f"{name}/only_secret.py", name):
+                with suppress(PathOutsideError, FileMissingError, GitFailedError):
+                    shown.append(diff.open_diff(roots, path))
+
+    assert shown, "nothing was ever shown"
+    leaks = [found for found in shown if "secret" in repr(found)]
+    assert (len(leaks), len(shown)) == (0, len(shown))

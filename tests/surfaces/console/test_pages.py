@@ -340,6 +340,17 @@ async def test_an_error_is_a_page_inside_the_layout(pages: Pages, path: str, sta
     assert "Traceback" not in page
 
 
+@pytest.mark.parametrize("applet", ["text-editor", "git-diff"])
+async def test_the_page_of_a_missing_file_leads_back_to_its_session(pages: Pages, applet: str):
+    session = await pages.started()
+    address = f"/?applet={applet}&path=missing.txt"
+
+    page = await pages.get(f"{address}&session={session.id}", 404)
+
+    assert f'href="/sessions/{session.id}">Back to the session</a>' in page
+    assert "Back to the session" not in await pages.get(address, 404)
+
+
 async def test_an_event_that_is_not_in_the_session_is_not_found(pages: Pages):
     session = await pages.started()
 

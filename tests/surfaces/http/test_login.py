@@ -6,6 +6,7 @@ import pytest
 from holdfast.surfaces.http.errors import TooManyError
 from holdfast.surfaces.http.login import (
     CODE_SECONDS,
+    PAUSE_SECONDS,
     TRY_SECONDS,
     WRONG_TRIES,
     Codes,
@@ -146,7 +147,7 @@ def test_a_person_without_a_cookie_sees_that_page(browser, path):
     assert "<form" in answer.text
 
 
-def test_a_wrong_token_is_refused_and_too_many_are_slowed_down(tmp_path):
+def test_too_many_wrong_tokens_are_slowed_down_and_do_not_lock_out_the_right_token(tmp_path):
     with run_server(tmp_path) as server, httpx.Client(base_url=server.url) as browser:
         wrong = [
             browser.post("/login", data={"token": f"wrong {number}"})
@@ -155,6 +156,8 @@ def test_a_wrong_token_is_refused_and_too_many_are_slowed_down(tmp_path):
 
         assert [answer.status_code for answer in wrong] == [403] * WRONG_TRIES + [429] * 2
         assert wrong[-1].headers["retry-after"]
+        right = browser.post("/login", data={"token": server.token})
+        assert (right.status_code, "set-cookie" in right.headers) == (303, True)
         assert browser.get("/api/state", headers=server.bearer).status_code == 200
 
 
@@ -197,10 +200,12 @@ def test_wrong_tries_are_forgotten_after_a_minute():
     clock = Clock()
     tries = Tries(clock)
     for _ in range(WRONG_TRIES):
-        tries.check()
-        tries.note_wrong()
+        assert tries.pause_seconds == 0
+        tries.refuse()
 
+    assert tries.pause_seconds == PAUSE_SECONDS
     with pytest.raises(TooManyError):
-        tries.check()
+        tries.refuse()
     clock.now = TRY_SECONDS + 1
-    tries.check()
+    assert tries.pause_seconds == 0
+    tries.refuse()

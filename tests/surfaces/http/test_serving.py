@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.surfaces.cli import serve_command
 from holdfast.surfaces.cli.running import run as run_command
-from holdfast.surfaces.http import serving
+from holdfast.surfaces.http import addresses
 from tests.rig.commands import PATIENCE_SECONDS
 from tests.surfaces.http.server import SERVE, Server, environment, own_address, run_server
 
@@ -233,7 +233,7 @@ def test_files_are_private_whatever_the_umask(tmp_path):
     ],
 )
 def test_loopback_addresses_are_recognised(host, expected):
-    assert serving.is_loopback(host) is expected
+    assert addresses.is_loopback(host) is expected
 
 
 def test_an_agent_that_listens_does_not_keep_it_from_stopping(tmp_path):

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from holdfast.surfaces.http.here import SeenRoots
 from holdfast.surfaces.http.token import Keys
 from tests.faults.audit import with_sessions
 from tests.surfaces.http.server import append, create_session, is_problem
@@ -175,29 +176,65 @@ def test_an_open_session_is_resumed_as_it_is(api):
     assert "location" not in resumed.headers
 
 
-def test_files_outside_the_folders_that_may_be_shown_are_neither_there_nor_gone(api, server):
-    """Whatever a path looks like: no caller can ask this server which files its disk has."""
+@pytest.mark.parametrize("step", ["end", "resume"])
+def test_a_step_without_a_body_works_and_a_form_is_refused(api, step):
+    path = f"/api/sessions/{create_session(api)['id']}/{step}"
+    form = {"content-type": "application/x-www-form-urlencoded"}
+
+    assert is_problem(api.post(path, content=b"x=1", headers=form), 415)
+    assert is_problem(api.post(path, content=b"", headers=form), 415)
+    assert is_problem(api.post(path, content=b"{}"), 415)
+    assert api.post(path).status_code == 200
+    assert is_problem(api.post(path, json={"more": 1}), 400)
+
+
+def test_a_write_that_needs_a_body_says_what_is_missing(api):
+    assert is_problem(api.post("/api/sessions"), 400)
+
+
+def test_the_tag_changes_when_a_session_ends(api):
+    session = create_session(api)
+    path = f"/api/sessions/{session['id']}"
+    before = api.get(path).headers["etag"]
+
+    ended = api.post(f"{path}/end").headers["etag"]
+
+    assert ended == api.get(path).headers["etag"] != before
+    assert is_problem(api.patch(path, json={"name": "x"}, headers={"If-Match": before}), 412)
+    renamed = api.patch(path, json={"name": "x"}, headers={"If-Match": ended})
+    assert (renamed.status_code, renamed.headers["etag"] == ended) == (200, False)
+
+
+def test_missing_files_are_counted_wherever_they_are(api, server):
+    """As on the command line: this server answers the developer of this machine alone."""
     root = server.home / "shown"
     if not (root / "link").is_symlink():
         (root / "link").symlink_to("/etc/no-such-file")
-    names = [
-        "/etc/passwd",
-        "/etc/no-such-file",
-        "../token",
-        "../no-such-file",
-        "/",
-        f"{root}/../no-such-file",
-    ]
+    there = ["/etc/passwd", "../token", "/"]
+    names = [*there, "/etc/no-such-file", "../no-such-file", f"{root}/../no-such-file"]
     names += [f"{root}/link", f"{root}/link/x", f"{root}/gone.md", "gone.md"]
     session = create_session(api, worktree=str(root))
     path = f"/api/sessions/{session['id']}"
 
     api.patch(path, json={"setContext": {"setName": "files", "items": names}})
 
-    shown = "\n".join(f"- {name}" for name in names[:-2])
-    resume = f"Relevant files:\n{shown}\n(2 files not found)"
+    shown = "\n".join(f"- {name}" for name in there)
+    resume = f"Relevant files:\n{shown}\n(7 files not found)"
     assert api.get(path).json()["resume"] == resume
     assert api.post(f"{path}/resume", json={}).json()["resume"] == resume
+
+
+def test_a_server_for_other_machines_looks_only_into_the_folders_that_may_be_shown(tmp_path):
+    """Whatever a path looks like: no caller can ask that server which files its disk has."""
+    root = tmp_path / "shown"
+    root.mkdir()
+    (root / "link").symlink_to("/etc/no-such-file")
+    (root / "spec.md").touch()
+    seen = SeenRoots([str(root)], looks_everywhere=False)
+    hidden = ["/etc/no-such-file", "no-such-file", f"{root}/../no-such-file", "/", f"{root}/link/x"]
+
+    assert [path for path in hidden if not seen.exists(path)] == []
+    assert (seen.exists(f"{root}/spec.md"), seen.exists(f"{root}/gone.md")) == (True, False)
 
 
 def test_the_scratchpad_is_merged(api):
@@ -222,7 +259,7 @@ def test_context_sets_are_replaced_set_and_united(api):
     api.patch(path, json={"setContext": {"setName": "ports", "items": []}})
     changed = api.patch(path, json={"unionContext": {"setName": "files", "items": ["/b", "/a"]}})
 
-    assert changed.json()["context"] == {"files": ["/b", "/a"]}
+    assert changed.json()["context"] == {"files": ["/a", "/b"]}
     assert changed.json()["warnings"] == []
 
 

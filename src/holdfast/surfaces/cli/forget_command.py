@@ -14,15 +14,13 @@ import click
 
 from holdfast.app import App
 from holdfast.ground.text import plural, term_safe
-from holdfast.memories.model import Memory
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.errors import NobodyAnsweredError
 from holdfast.surfaces.cli.running import Command, Output, find_session_id, here, prints, run_write
 from holdfast.usecases import forget
-from holdfast.usecases.forget import Erasable, Remains, ToForget
+from holdfast.usecases.forget import Erasable, Erased, Remains, ToForget
 
-SHOWN_EVENTS = 20
-NOTHING = "Nothing to erase: no event, memory or document that still has its content matches."
+NOTHING = "Nothing to erase: no event, memory, document or session that is stored matches."
 DOCUMENT_NAMES = {
     "repo_context": "saved context",
     "proof": "proof",
@@ -67,13 +65,13 @@ def command(
     found = app.run(forget.find_erasable(app.scope, wanted))
     if dry_run:
         remains = app.run(forget.find_remains(app, wanted, here()))
-        return _make_output(wanted, found, remains, erased=0, dry_run=True)
+        return _make_output(wanted, found, remains, erased=None)
     if not yes and (session or not found.is_empty):
         _ask(wanted, found)
-    erased = run_write(app, "forget", lambda scope: forget.erase(scope, wanted, found))
+    erased = run_write(app, "forget", lambda scope: forget.erase(scope, wanted))
     # Only now: while the question was open, the session may have been resumed.
     remains = app.run(forget.find_remains(app, wanted, here()))
-    return _make_output(wanted, found, remains, erased=erased, dry_run=False)
+    return _make_output(wanted, found, remains, erased=erased)
 
 
 def _ask(wanted: ToForget, found: Erasable) -> None:
@@ -103,15 +101,18 @@ def _describe_selection(wanted: ToForget) -> str:
 def _describe_found(found: Erasable, session_id: str | None) -> str:
     lines: list[str] = []
     if found.events:
-        count = plural(len(found.events), "event")
-        lines += [f"{count}:", wording.format_events(found.events[:SHOWN_EVENTS])]
-    left_out = len(found.events) - SHOWN_EVENTS
+        count = plural(found.event_count, "event")
+        lines += [f"{count}:", wording.format_events(found.events)]
+    left_out = found.event_count - len(found.events)
     if left_out > 0:
         lines.append(f"       … and {left_out:,} more")
     if found.memories:
-        lines.append(f"{_count_memories(found.memories)}:")
-        lines += [wording.format_memory(memory) for memory in found.memories[:SHOWN_EVENTS]]
+        lines.append(f"{forget.count_memories(found.memory_count)}:")
+        lines += [wording.format_memory(memory) for memory in found.memories]
     lines += _count_documents(found)
+    if found.sessions:
+        count = plural(len(found.sessions), "session")
+        lines.append(f"What holds it in the scratchpad, name and context sets of {count}")
     if session_id:
         lines.append("The session's scratchpad, name and context sets")
     return "\n".join(lines)
@@ -123,42 +124,39 @@ def _count_documents(found: Erasable) -> list[str]:
     return [plural(counts[kind], DOCUMENT_NAMES[kind]) for kind in present]
 
 
-def _count_memories(memories: Sequence[Memory]) -> str:
-    count = len(memories)
-    noun = "memory" if count == 1 else "memories"
-    return f"{count:,} {noun}"
-
-
 def _make_output(
-    wanted: ToForget, found: Erasable, remains: Remains, *, erased: int, dry_run: bool
+    wanted: ToForget, found: Erasable, remains: Remains, *, erased: Erased | None
 ) -> Output:
     data = {
-        "dry_run": dry_run,
-        "erased": erased,
-        "event_ids": [event.id for event in found.events],
-        "memory_ids": [memory.id for memory in found.memories],
+        "dry_run": erased is None,
+        "erased": erased.events if erased else 0,
+        "events": found.event_count,
+        "event_ids": list(found.event_ids),
+        "memory_ids": list(found.memory_ids),
         "document_ids": [entry_id for entry_id, _ in found.documents],
+        "session_ids": list(found.sessions),
         "backups": list(remains.backups),
         "elsewhere": [*remains.sessions, *remains.files],
     }
     warnings = [
-        f"The scratchpad, name or context of session {session_id} may hold it too: "
+        f"Session {session_id} of the same thread may hold it too: "
         f"`holdfast forget --session {session_id}`"
         for session_id in remains.sessions
     ]
-    lines = _describe_result(wanted, found, remains, erased=erased, dry_run=dry_run)
+    lines = _describe_result(wanted, found, remains, erased)
     return Output(data, "\n".join(lines), warnings)
 
 
 def _describe_result(
-    wanted: ToForget, found: Erasable, remains: Remains, *, erased: int, dry_run: bool
+    wanted: ToForget, found: Erasable, remains: Remains, erased: Erased | None
 ) -> list[str]:
     if found.is_empty and wanted.session_id is None:
         # Copies of the whole store matter only where there was something to erase.
         return [NOTHING, *_list_files(remains.files)]
-    lines = _describe_erased(wanted, found, erased)
-    if dry_run:
+    if erased is None:
         lines = _describe_preview(wanted, found)
+    else:
+        lines = _describe_erased(wanted, found, erased)
     lines += _list_files([*remains.backups, *remains.files])
     lines.append("Backups that you made yourself still hold it.")
     return lines
@@ -177,13 +175,16 @@ def _describe_preview(wanted: ToForget, found: Erasable) -> list[str]:
     return lines
 
 
-def _describe_erased(wanted: ToForget, found: Erasable, erased: int) -> list[str]:
+def _describe_erased(wanted: ToForget, found: Erasable, erased: Erased) -> list[str]:
     others = _count_documents(found)
-    if found.memories:
-        others = [_count_memories(found.memories), *others]
+    if erased.memories:
+        others = [forget.count_memories(erased.memories), *others]
+    if found.sessions:
+        count = plural(erased.sessions, "session")
+        others.append(f"what held it in the scratchpad, name and context sets of {count}")
     counts = others
-    if erased or not others:
-        counts = [plural(erased, "event"), *others]
+    if erased.events or not others:
+        counts = [plural(erased.events, "event"), *others]
     listed = " and ".join(counts)
     line = f"Erased {listed}"
     if wanted.session_id is None:

@@ -199,8 +199,12 @@ def resume(app: App, session_id: str) -> Output:
 def _list_open_successors(app: App, found: Session) -> list[str]:
     if found.ended_at is None:
         return []
-    thread = app.run(app.scope.sessions.list_thread(found.id))
-    open_ids = [session.id for session in thread if session.ended_at is None]
+    below = {found.id}
+    open_ids: list[str] = []
+    for session in app.run(app.scope.sessions.list_related_sessions(found.id)):
+        if session.resumed_from in below:
+            below.add(session.id)
+            open_ids += [session.id] if session.ended_at is None else []
     return [f"It went on in {id_} already, which is open; now there are two." for id_ in open_ids]
 
 

@@ -51,32 +51,27 @@ def save_file(roots: Sequence[ConfinedRoot], path: str, text: str, base_hash: st
         raise PathOutsideError(path, "belongs to git, which may execute it; it is read-only here")
     with _SAVING:
         root = find_shown_root(roots, path)
-        _check_replaceable(root, path)
         return _save(root, path, text, base_hash)
 
 
-def _check_replaceable(root: ConfinedRoot, path: str) -> None:
+def _check_replaceable(path: str, copy: FileCopy) -> None:
     """Saving replaces the file by a new one, which the system allows also for a read-only file.
 
     So a read-only file is refused here. A file of several names is refused too: the other names
     would keep the old text, and writing in place could leave half a text after a crash.
     """
-    full = os.path.join(root.folder, path)
-    try:
-        found = os.stat(full, follow_symlinks=False)
-    except OSError:
-        return  # reading it reports what is wrong
-    if not found.st_mode & 0o222 or not os.access(full, os.W_OK):
+    if not copy.is_writable:
         raise Refused(f"File {shown(path)} is read-only, so nothing was written. Make it writable.")
-    if found.st_nlink > 1:
+    if copy.names > 1:
         raise Refused(
-            f"File {shown(path)} has {found.st_nlink} names (hard links), and saving would part "
+            f"File {shown(path)} has {copy.names} names (hard links), and saving would part "
             "them, so nothing was written. Edit it with a program that writes in place."
         )
 
 
 def _save(root: ConfinedRoot, path: str, text: str, base_hash: str) -> FileCopy:
     current = root.read(path, max_bytes=MOST_BYTES)
+    _check_replaceable(path, current)
     if current.hash != base_hash:
         raise FileChangedError(path)
     before = texts.parse_text(current.data)

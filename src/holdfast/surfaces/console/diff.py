@@ -1,7 +1,8 @@
 """The git-diff applet: a file now against a commit, line by line, or a folder, file by file.
 
-git is run by `ground.git`, which executes nothing that a repository configures. A path is checked
-first as in the editor: nothing outside the folders that may be shown, and nothing through a link.
+git is run by `ground.git_confined`, which executes nothing that a repository configures. A path is
+walked as in the editor, by descriptor: nothing outside the folders that may be shown, and nothing
+through a link, also not one that takes a folder's place meanwhile.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.errors import InvalidValueError
-from holdfast.ground import git
+from holdfast.ground import git, git_confined
 from holdfast.ground.confined import ConfinedRoot, FileCopy
 from holdfast.ground.errors import FileMissingError, PathOutsideError
+from holdfast.ground.git_confined import OpenRepository
 from holdfast.ground.text import cut
 from holdfast.surfaces.console import links, texts
 from holdfast.surfaces.console.applet import MOST_BYTES, find_shown_root
@@ -146,45 +148,43 @@ def open_diff(
 
 def _open_folder(root: ConfinedRoot, path: str, since: str | None) -> FolderDiff:
     """Names and counts alone; the lines of a file are read when its own diff is opened."""
-    folder = os.path.realpath(os.path.join(root.folder, path))
-    repository = git.find_repository(folder)
-    if repository is None:
-        return FolderDiff(path, root.folder, "no_repository")
-    since, problem = _find_commit(repository, since)
-    if problem:
-        return FolderDiff(path, root.folder, problem, since)
-    state = git.read_state(repository, since=since)
-    prefix = _find_prefix(repository, folder)
-    changed = [name for name in sorted(state.changed) if name.startswith(prefix)]
-    shown = changed[:FILES_SHOWN]
-    counts = git.numstat(repository, state.base, shown) if state.base else {}
-    files = []
-    for name in shown:
-        below = name.removeprefix(prefix)
-        files.append(_make_changed_file(path, below, state.changed[name], counts.get(name)))
-    return FolderDiff(
-        path=path,
-        root=root.folder,
-        state="changed" if changed else "same",
-        since=since,
-        files=tuple(files),
-        total=len(changed),
-    )
+    steps = root.find_folder_steps(path)
+    with (
+        root.open_folders(steps, path) as opened,
+        git_confined.open_repository(root, steps, opened) as repository,
+    ):
+        if len(opened) <= len(steps):
+            raise FileMissingError(path)
+        if repository is None:
+            return FolderDiff(path, root.folder, "no_repository")
+        since, problem = _find_commit(repository, since)
+        if problem:
+            return FolderDiff(path, root.folder, problem, since)
+        files, total = _list_files(repository, path, since or repository.base)
+    state: State = "changed" if total else "same"
+    return FolderDiff(path, root.folder, state, since, tuple(files), total)
 
 
-def _find_prefix(repository: git.Repository, folder: str) -> str:
-    """What the names of all files in the folder begin with, as git writes them."""
-    inside = _name_inside(repository, folder)
-    if inside == ".":
-        return ""
-    return f"{inside}/"
+def _list_files(repository: OpenRepository, path: str, base: str) -> tuple[list[ChangedFile], int]:
+    """The first files that really differ, and how many may do so."""
+    prefix = f"{repository.inside}/" if repository.inside else ""
+    changes = git_confined.list_changes(repository, base)
+    total = len(changes)
+    files: list[ChangedFile] = []
+    for start in range(0, len(changes), FILES_SHOWN):
+        some = changes[start : start + FILES_SHOWN]
+        counts = git_confined.count_changes(repository, base, some)
+        total -= len(some) - len(counts)
+        statuses = {os.fsdecode(change.path): change.status for change in some}
+        for name, count in counts.items():
+            below = name.removeprefix(prefix)
+            files.append(_make_changed_file(path, below, statuses[name], count))
+        if len(files) >= FILES_SHOWN:
+            break
+    return files[:FILES_SHOWN], total
 
 
-def _name_inside(repository: git.Repository, path: str) -> str:
-    return os.path.relpath(path, repository.root).replace(os.sep, "/")
-
-
-def _find_commit(repository: git.Repository, since: str | None) -> tuple[str | None, State | None]:
+def _find_commit(repository: OpenRepository, since: str | None) -> tuple[str | None, State | None]:
     """The full id of the commit, None for HEAD; or what is wrong with the one that was given."""
     if since is None or since == HEAD:
         return None, None
@@ -200,51 +200,52 @@ def _find_commit(repository: git.Repository, since: str | None) -> tuple[str | N
 
 
 def _make_changed_file(
-    folder: str, below: str, change: git.FileChange, count: git.LineCount | None
+    folder: str, below: str, letter: str, count: git.LineCount | None
 ) -> ChangedFile:
-    status = STATUSES.get(change.status, "changed")
+    status = STATUSES.get(letter, "changed")
     return ChangedFile(os.path.join(folder, below), below, status, count)
 
 
 def _open_file(root: ConfinedRoot, path: str, since: str | None) -> FileDiff:
-    copy = _find_copy(root, path)
-    full = os.path.join(root.folder, path)
-    nearest = _find_nearest_folder(os.path.dirname(full))
-    repository = git.find_repository(nearest)
-    if repository is None and copy is None:
-        raise FileMissingError(path)
-    if repository is None:
-        return FileDiff(path, root.folder, "no_repository")
-    since, problem = _find_commit(repository, since)
-    if problem:
-        return FileDiff(path, root.folder, problem, since=since)
-    # Only links above the root are resolved: reading the copy has refused any below it.
-    inside = _name_inside(repository, os.path.realpath(full))
-    compared = _compare(repository, inside, copy, since)
+    """Every step is made inside the folders that are open: the copy, the repository, the diff."""
+    steps = root.find_steps(path)
+    folders, name = steps[:-1], steps[-1]
+    with (
+        root.open_folders(folders, path) as opened,
+        git_confined.open_repository(root, steps, opened) as repository,
+    ):
+        is_there = len(opened) > len(folders)
+        copy = git_confined.find_copy(opened[-1], name, MOST_BYTES) if is_there else None
+        if repository is None and copy is None:
+            raise FileMissingError(path)
+        if repository is None:
+            return FileDiff(path, root.folder, "no_repository")
+        since, problem = _find_commit(repository, since)
+        if problem:
+            return FileDiff(path, root.folder, problem, since=since)
+        compared = _compare(repository, copy, since)
     if copy is None and compared.state in ("new", "same"):
         raise FileMissingError(path)
     return FileDiff(
         path=path,
         root=root.folder,
         state=compared.state,
-        folder=repository.root if root.holds(repository.root) else root.folder,
+        folder=repository.folder,
         since=since,
         lines=tuple(compared.lines),
         is_cut=compared.is_cut,
     )
 
 
-def _compare(
-    repository: git.Repository, inside: str, copy: FileCopy | None, since: str | None
-) -> ComparedFile:
-    base = since or git.find_head(repository)
+def _compare(repository: OpenRepository, copy: FileCopy | None, since: str | None) -> ComparedFile:
+    base = since or repository.head
     if base is None:
         return _compare_new_file(copy)
-    found = git.diff_text(repository, base, inside, max_bytes=DIFF_BYTES)
+    found = git_confined.diff_text(repository, base, copy, max_bytes=DIFF_BYTES)
     lines = list(parse_diff(found.text))
     if _is_binary(found.text):
         return ComparedFile("binary")
-    if not lines and copy is not None and not _is_in_commit(repository, base, inside):
+    if not lines and copy is not None and not _is_in_commit(repository, base):
         return _compare_new_file(copy)
     state = _find_state(found.text, lines)
     is_cut = found.is_cut or len(lines) > texts.LINES_SHOWN
@@ -328,22 +329,9 @@ def _is_binary(diff: str) -> bool:
     return any(line.endswith(" differ") for line in about_binary)
 
 
-def _is_in_commit(repository: git.Repository, commit: str, inside: str) -> bool:
+def _is_in_commit(repository: OpenRepository, commit: str) -> bool:
     try:
-        return git.read_blob(repository, commit, inside, max_bytes=MOST_BYTES) is not None
+        blob = git.read_blob(repository, commit, repository.inside, max_bytes=MOST_BYTES)
     except InvalidValueError:  # too large to be read, so it exists
         return True
-
-
-def _find_copy(root: ConfinedRoot, path: str) -> FileCopy | None:
-    try:
-        return root.read(path, max_bytes=MOST_BYTES)
-    except FileMissingError:
-        return None
-
-
-def _find_nearest_folder(folder: str) -> str:
-    """The folder itself may be missing, together with the file."""
-    while not os.path.isdir(folder):
-        folder = os.path.dirname(folder)
-    return folder
+    return blob is not None

@@ -207,18 +207,18 @@ async def show_applet(console: Console, request: Request) -> Response:
     session_id = await console.find_session_id(query.get("session", ""))
     strip = await console.load_strip()
     values: dict[str, Any] = {"slug": slug, "path": path, "session_id": session_id, **strip}
-    if slug == links.DIFF:
-        return await asyncio.to_thread(_show_diff, console, request, path, values)
-    if slug != links.EDITOR:
+    if slug not in (links.EDITOR, links.DIFF):
         return console.shell.render("unknown_applet.html", request, 404, **values)
-    line = _parse_line(query.get("line", ""))
-    return await asyncio.to_thread(_show_file, console, request, path, line, values)
+    show = _show_diff if slug == links.DIFF else _show_file
+    try:
+        return await asyncio.to_thread(show, console, request, path, values)
+    except HoldfastError as error:  # here, where it is known which session to go back to
+        return console.shell.render_problem(request, error, session_id=session_id, **strip)
 
 
-def _show_file(
-    console: Console, request: Request, path: str, line: int, values: dict[str, Any]
-) -> Response:
+def _show_file(console: Console, request: Request, path: str, values: dict[str, Any]) -> Response:
     """Read and written out on a thread: others are answered meanwhile, however long the file is."""
+    line = _parse_line(request.query_params.get("line", ""))
     file = applet.open_file(console.roots, path)
     if file.text is None:
         return console.shell.render(

@@ -29,6 +29,7 @@ from holdfast.surfaces.http import (
     state,
     workstreams,
 )
+from holdfast.surfaces.http.addresses import is_loopback
 from holdfast.surfaces.http.guard import Guard, Site
 from holdfast.surfaces.http.here import SeenRoots
 from holdfast.surfaces.http.late_mcp import LateMcp
@@ -47,7 +48,8 @@ def make_http_app(
     """What a server serves. `roots` are the folders that applets may show; `stopping` ends what
     would last.
     """
-    site, keys, seen = site or Site(), keys or Keys(app.settings.home), SeenRoots(roots)
+    site, keys = site or Site(), keys or Keys(app.settings.home)
+    seen = SeenRoots(roots, looks_everywhere=is_loopback(site.host))
     api = FastAPI(
         title="Holdfast", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False
     )

@@ -28,7 +28,7 @@ SHOWN_CHARS = 200
 
 
 class JsonRoute(APIRoute):
-    """A route whose writes take JSON and nothing else, also where there is nothing to say."""
+    """A route whose writes take JSON and nothing else."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -36,13 +36,25 @@ class JsonRoute(APIRoute):
         async def handle_checked(request: Request) -> Response:
             if request.method in READS:
                 return await handle(request)
-            check_media_type(request.headers.getlist("content-type"))
-            text = await read_body(request) or b"{}"
+            text = await _read_json(request)
             checked = _ParsedRequest(request.scope, request.receive)
-            checked.keep(text, parse(text))
+            value = parse(text) if text else None
+            checked.keep(text, value)
             return await handle(checked)
 
         return handle_checked
+
+
+async def _read_json(request: Request) -> bytes:
+    """A request without a body need not say what it is: there is nothing to take for a form."""
+    media_types = request.headers.getlist("content-type")
+    if media_types:
+        check_media_type(media_types)
+        return await read_body(request) or b"{}"
+    text = await read_body(request)
+    if text:
+        raise WrongMediaTypeError("")
+    return text
 
 
 class _ParsedRequest(Request):

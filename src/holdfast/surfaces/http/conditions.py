@@ -1,7 +1,7 @@
 """`If-Match`: change the version that the caller has seen, or nothing.
 
-A session's tag is its revision; a scratchpad, which changes without it, has a tag of its own. Weak
-tags and those that were never ours are well formed and match nothing.
+A session's tag is its revision and whether it ended; a scratchpad, which changes without it, has a
+tag of its own. Weak tags and those that were never ours are well formed and match nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class Condition:
 
 
 def session_tag(session: Session) -> str:
-    return f'"{session.revision}"'
+    """Ending a session is a change that has no revision of its own."""
+    ended = "-ended" if session.ended_at else ""
+    return f'"{session.revision}{ended}"'
 
 
 def state_tag(state: SessionState) -> str:

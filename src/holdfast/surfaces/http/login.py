@@ -6,6 +6,7 @@ keeps is a cookie that no script can read and no foreign page can use.
 
 from __future__ import annotations
 
+import asyncio
 import html
 import secrets
 import time
@@ -30,6 +31,7 @@ CODE_SECONDS = 600.0
 FORM = "application/x-www-form-urlencoded"
 FORM_BYTES = 4096
 WRONG_TRIES, TRY_SECONDS = 10, 60.0
+PAUSE_SECONDS = 1.0
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -84,23 +86,36 @@ class Codes:
 
 
 class Tries:
-    """Guessing 256 bits is hopeless; a caller that tries is slowed down all the same."""
+    """Guessing 256 bits is hopeless; a caller that tries is slowed down all the same.
+
+    Nothing is locked: any process on the machine can send wrong tokens, and the right one has to
+    work meanwhile.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
-        self._wrong = deque[float]()
+        self._wrong = deque[float](maxlen=WRONG_TRIES)
 
-    def check(self) -> None:
+    @property
+    def are_too_many(self) -> bool:
         oldest = self._clock() - TRY_SECONDS
-        while self._wrong and self._wrong[0] < oldest:
-            self._wrong.popleft()
-        if len(self._wrong) >= WRONG_TRIES:
+        return len(self._wrong) == WRONG_TRIES and self._wrong[0] >= oldest
+
+    @property
+    def pause_seconds(self) -> float:
+        """How long the next token waits until it is looked at."""
+        if self.are_too_many:
+            return PAUSE_SECONDS
+        return 0.0
+
+    def refuse(self) -> None:
+        """Count a wrong token; past ten in a minute it is an error of its own."""
+        were_too_many = self.are_too_many
+        self._wrong.append(self._clock())
+        if were_too_many:
             raise TooManyError(
                 "wrong tokens in a minute", WRONG_TRIES, "Wait a minute, then try again."
             )
-
-    def note_wrong(self) -> None:
-        self._wrong.append(self._clock())
 
 
 @router.get("/login")
@@ -118,11 +133,11 @@ async def take_token(request: Request) -> Response:
     """The one place that takes a form, because a person types into it before any script may run."""
     tries: Tries = request.app.state.tries
     keys: Keys = request.app.state.keys
-    tries.check()
     given = await _read_token(request)
+    await asyncio.sleep(tries.pause_seconds)
     if keys.is_token(given):
         return let_in(request)
-    tries.note_wrong()
+    tries.refuse()
     return login_page(WRONG_TOKEN, status=403)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import ipaddress
 import os
 import signal
 import socket
@@ -24,12 +23,14 @@ from holdfast.app import App
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground.settings import Settings, sqlite_path
 from holdfast.storage.errors import UnsafeRoleError
+from holdfast.surfaces.http.addresses import is_loopback, is_wildcard
 from holdfast.surfaces.http.app import make_http_app
 from holdfast.surfaces.http.errors import NetworkRefusedError, PortTakenError
 from holdfast.surfaces.http.guard import Site
 from holdfast.surfaces.http.lease import Lease
 from holdfast.surfaces.http.login import Codes
 from holdfast.surfaces.http.memories import refuse_adopted_memories
+from holdfast.surfaces.http.protocol import TimedProtocol
 from holdfast.surfaces.http.token import Keys
 
 HOST, PORT = "127.0.0.1", 4790
@@ -119,7 +120,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http="h11",  # bounds a request's head; the faster parsers take any
+                http=TimedProtocol,  # h11 bounds a request's head; the faster parsers take any
                 ws="none",
                 lifespan="on",
                 log_config=None,
@@ -169,27 +170,6 @@ def check_place(place: Place, settings: Settings) -> None:
         raise InvalidValueError("--host", place.host, problem)
     if sqlite_path(settings.database) and not is_loopback(place.host):
         raise NetworkRefusedError(place.host)
-
-
-def is_loopback(host: str) -> bool:
-    address = _find_address(host)
-    if address is None:
-        return host.lower() == "localhost"
-    return address.is_loopback
-
-
-def is_wildcard(host: str) -> bool:
-    address = _find_address(host)
-    if address is None:
-        return not host.strip()
-    return address.is_unspecified
-
-
-def _find_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None
 
 
 def _lease(settings: Settings) -> Any:

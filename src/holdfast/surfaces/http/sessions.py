@@ -36,6 +36,7 @@ META = {
     "env_hint": "envHint",
 }
 TURNS = 30
+NOTHING = models.Nothing()
 
 router = APIRouter(prefix="/api/sessions", route_class=JsonRoute)
 
@@ -92,7 +93,7 @@ async def patch_session(
 async def end_session(
     app: Here,
     session_id: SessionId,
-    body: models.Nothing,
+    body: models.Nothing = NOTHING,
     key: Key = None,
     if_match: IfMatch = None,
 ) -> Response:
@@ -114,8 +115,8 @@ async def end_session(
 async def resume_session(
     app: Here,
     session_id: SessionId,
-    body: models.Nothing,
     exists: SeenFiles,
+    body: models.Nothing = NOTHING,
     key: Key = None,
     if_match: IfMatch = None,
 ) -> Response:

@@ -7,7 +7,6 @@ that was given by it, and running streams end.
 
 from __future__ import annotations
 
-import contextlib
 import hmac
 import os
 import re
@@ -75,14 +74,14 @@ def load_or_make(home: str) -> str:
 
 
 def _read(path: str) -> str | None:
-    """None where the file is missing or holds something else: a new token is made then."""
-    data = files.find_bytes(path, max_bytes=FILE_BYTES) or b""
+    """None where the file is missing or holds something else: a new token is made then.
+
+    A file of another user, or one that other users can read, is refused: they know what it holds.
+    """
+    data = files.find_own_bytes(path, max_bytes=FILE_BYTES) or b""
     text = data.decode("ascii", errors="replace").strip()
     if not _TOKEN.fullmatch(text):
         return None
-    with contextlib.suppress(OSError):  # a copied file may have a mode that others can read
-        if os.stat(path).st_mode & 0o077:
-            os.chmod(path, 0o600)
     return text
 
 

@@ -24,13 +24,26 @@
 
   // --- capture: on idle and on leaving, so that a resumed session can offer it again ----------------------
 
+  // Named apart, or not part of what was open.
+  const OWN = ["applet", "session", "path", "since", "line", "edit"];
+  const note = document.getElementById("capture");
   let captured = "";
+
+  async function explain(answer) {
+    const problem = await answer.json().catch(() => ({}));
+    note.textContent = `Not recorded on the session: ${problem.detail || `the server answered ${answer.status}.`}`;
+    note.hidden = false;
+  }
 
   function capture(isIdle) {
     const { session, path, since, applet: slug } = applet.dataset;
     if (!session) return;
     const line = lineAsked();
-    const items = [slug, `path=${path}`, ...(since ? [`since=${since}`] : []), ...(line ? [`line=${line}`] : [])];
+    const others = [...query].filter(([name]) => !OWN.includes(name)).map(([name, value]) => `${name}=${value}`);
+    const items = [slug, `path=${path}`];
+    if (since) items.push(`since=${since}`);
+    items.push(...others);
+    if (line) items.push(`line=${line}`);
     const asked = items.join("\n");
     if (isIdle && captured === asked) return;
     captured = asked;
@@ -40,7 +53,12 @@
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ setContext: { setName: "applet", items } }),
     }).then(
-      (answer) => answer.ok || (captured = ""),
+      (answer) => {
+        note.hidden = answer.ok;
+        if (answer.ok) return;
+        captured = "";
+        explain(answer);
+      },
       () => (captured = ""),
     );
   }
