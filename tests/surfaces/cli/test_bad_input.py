@@ -453,7 +453,7 @@ def test_a_data_folder_that_cannot_be_made_names_the_setting(run: Call, setting:
     """It looks right until it is used; and the advice is not about a server that should run."""
     answer = run("status", **setting)
 
-    assert (answer.code, answer.out) == (6, "")
+    assert (answer.code, answer.out) == (6, "Events     spooled 0 · dropped 0\n")
     assert answer.err == (
         "Error: /proc/holdfast cannot be reached: no such file or directory. "
         "Set HOLDFAST_HOME, or HOLDFAST_DATABASE where that is set, to a place that can be used.\n"
