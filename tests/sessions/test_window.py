@@ -173,6 +173,26 @@ async def test_a_long_log_without_a_request_is_cut_to_its_newest_events(sessions
     assert found.warnings == ["One call returns 1,000 events: older ones are left out."]
 
 
+async def test_a_cut_window_that_begins_with_a_request_stays_as_it_is(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await fill(sessions, s.id, [("user_message",), ("tool_call",)])
+    await fill(sessions, s.id, [("user_message",), ("tool_call",), ("tool_call",)])
+
+    found = await read_window(sessions.store, s.id, 30, None, 3)
+
+    assert [e.sequence for e in found] == [3, 4, 5]
+    assert found.is_cut
+
+
+async def test_a_request_that_the_tokens_do_not_cover_is_not_put_into_a_cut_window(sessions):
+    s = await sessions.create_session("architect", "u1")
+    await fill(sessions, s.id, [("user_message", 400), *[("tool_call", 4)] * 5])
+
+    found = await read_window(sessions.store, s.id, 30, 4, 3)
+
+    assert [e.sequence for e in found] == [4, 5, 6]
+
+
 async def test_events_as_they_are_sent_count_with_all_their_fields(sessions):
     s = await sessions.create_session("architect", "u1")
     await fill(sessions, s.id, [("user_message",), ("model_message",), ("tool_call",)])
