@@ -23,7 +23,7 @@ from holdfast.storage.sqlite import connect
 
 SMALL, LARGE, QUICK_LARGE = 1_000, 100_000, 10_000
 EVENTS = 12
-FOLDER = "/work/payouts"
+FOLDER = "/projects/payouts"
 LIST, SHOW, TURNS = "list of sessions", "one session", "its last turns"
 LAST, LAST_HERE = "last session anywhere", "last session of a folder"
 STATUS, HEALTH, STATE = "counts of `holdfast status`", "`GET /api/health`", "`GET /api/state`"

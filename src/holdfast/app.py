@@ -10,6 +10,7 @@ from holdfast import errors
 from holdfast.ground.settings import Settings, hide_password, load_settings, sqlite_path
 from holdfast.scope import Scope
 from holdfast.storage.database import drive
+from holdfast.storage.in_transaction import InTransaction
 from holdfast.storage.mark import mark_store
 from holdfast.storage.opening import open_database
 from holdfast.storage.reserve import prepare_reserve
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from holdfast.bundles.round_service import RoundService
     from holdfast.bundles.service import BundleService
+    from holdfast.ground.settings import Owner
     from holdfast.storage.accounting import Accounting
     from holdfast.storage.database import Database
     from holdfast.storage.spool import Spool
@@ -190,13 +192,6 @@ class App:
         except TimeoutError:
             raise errors.StoreBusyError(hide_password(self.settings.database)) from None
 
-    def _choose_database(self) -> Database:
-        """The store for what waits: for a reader it is free at once, or not at all."""
-        if self.wait_seconds is None and sqlite_path(self.settings.database):
-            hurried: Database = self.database.hurried()  # type: ignore[attr-defined]  # of SQLite
-            return hurried
-        return self.database
-
     def count(self) -> Accounting:
         _ = self.database
         return self.run(self.take_stock(every_row=True))
@@ -230,9 +225,17 @@ class App:
     async def _store_record(self, record: dict[str, Any]) -> None:
         try:
             record = capture.with_owner(record, self.settings)
-            owner = capture.get_owner(record)
-            await capture.store_record(self._choose_database(), owner, record)
+            await self._store(capture.get_owner(record), record)
         except (KeyError, TypeError) as error:
             raise errors.InvalidValueError(
                 "Spooled record", sorted(record), f"is not whole ({error!r})"
             ) from None
+
+    async def _store(self, owner: Owner, record: dict[str, Any]) -> None:
+        """For a reader the store is free at once, or not at all."""
+        if self.wait_seconds is not None or not sqlite_path(self.settings.database):
+            await capture.store_record(self.database, owner, record)
+            return
+        await self.database.try_transaction(  # type: ignore[attr-defined]  # of SQLite
+            lambda tx: capture.store_record(InTransaction("sqlite", tx), owner, record)
+        )

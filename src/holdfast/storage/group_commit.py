@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from holdfast.storage.failure import Failure
+from holdfast.storage.failure import Failure, take_outcome
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
@@ -48,7 +48,7 @@ class GroupCommit:
         if self._is_alone(loop):
             outcomes = self._time_commit(self._try_commit, [work])
             if outcomes is not None:
-                return _unwrap(outcomes[0])
+                return take_outcome(outcomes[0])
         return await self._gather(loop, work)
 
     def _is_alone(self, loop: AbstractEventLoop) -> bool:
@@ -127,12 +127,6 @@ class GroupCommit:
                 return units, True
             units.append(unit)
         return units, False
-
-
-def _unwrap(outcome: Any) -> Any:
-    if isinstance(outcome, Failure):
-        raise outcome.error
-    return outcome
 
 
 def _deliver(units: Sequence[Unit], outcomes: Sequence[Any]) -> None:

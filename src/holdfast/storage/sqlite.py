@@ -27,7 +27,7 @@ from holdfast.errors import (
 from holdfast.ground import files, stamp
 from holdfast.storage import errors, migrate
 from holdfast.storage.database import PATIENCE_SECONDS, drive
-from holdfast.storage.failure import Failure
+from holdfast.storage.failure import Failure, take_outcome
 from holdfast.storage.file_watch import FileWatch
 from holdfast.storage.turn import Turn
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from typing import Any, TypeVar
 
-    from holdfast.storage.database import Database, Row, Transaction
+    from holdfast.storage.database import Row, Transaction
     from holdfast.storage.group_commit import GroupCommit
     from holdfast.storage.queries import Query, Room
 
@@ -198,33 +198,9 @@ class SqliteTransaction:
         self._rooms.add(room)
 
 
-class _SqliteVerbs:
-    """The verbs that are one transaction each."""
-
+class SqliteDatabase:
     engine = "sqlite"
 
-    async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
-        raise NotImplementedError
-
-    async def write(self, query: Query, *args: object) -> list[Row]:
-        return await self.transaction(lambda tx: tx.run(query, *args))
-
-    async def write_rows(
-        self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
-    ) -> list[Row]:
-        async def work(tx: Transaction) -> list[Row]:
-            answers = await tx.run_rows(query, head, rows)
-            if any(refused for refused, *_ in answers):
-                raise _Undo(answers)
-            return answers
-
-        try:
-            return await self.transaction(work)
-        except _Undo as undo:
-            return undo.answers
-
-
-class SqliteDatabase(_SqliteVerbs):
     def __init__(self, path: str, patience_seconds: float = PATIENCE_SECONDS):
         self.path, self.patience_seconds = path, patience_seconds
         self.connection = connect(path, patience_seconds)
@@ -265,16 +241,47 @@ class SqliteDatabase(_SqliteVerbs):
         except (apsw.Error, UnicodeDecodeError) as error:
             raise translate(error, self.path, self.connection) from None
 
+    async def write(self, query: Query, *args: object) -> list[Row]:
+        return await self.transaction(lambda tx: tx.run(query, *args))
+
+    async def write_rows(
+        self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
+    ) -> list[Row]:
+        async def work(tx: Transaction) -> list[Row]:
+            answers = await tx.run_rows(query, head, rows)
+            if any(refused for refused, *_ in answers):
+                raise _Undo(answers)
+            return answers
+
+        try:
+            return await self.transaction(work)
+        except _Undo as undo:
+            return undo.answers
+
     async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
         self._check_open()
         loop = _running_loop()
         if loop is None:
-            return _take_outcome(self.commit([work]))  # type: ignore[no-any-return]
+            [outcome] = self.commit([work])
+            return take_outcome(outcome)  # type: ignore[no-any-return]
         return await self._open_group().submit(loop, work)  # type: ignore[no-any-return]
 
-    def hurried(self) -> Database:
-        """The same open store, for a caller that tries once: the store is free, or it is busy."""
-        return _HurriedSqlite(self)
+    async def try_transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """Once, without waiting: the store is free, or it is busy.
+
+        Without the group, whose thread may be waiting for another process.
+        """
+        self._check_open()
+        if _running_loop() is None:
+            outcomes = self.try_commit([work])
+        else:
+            import asyncio  # it is loaded: a loop runs
+
+            outcomes = await asyncio.to_thread(self.try_commit, [work])
+        if outcomes is None:
+            raise StoreBusyError(self.path)
+        [outcome] = outcomes
+        return take_outcome(outcome)  # type: ignore[no-any-return]
 
     async def scrub(self) -> None:
         """Empty the write-ahead log, where erased content would linger.
@@ -452,39 +459,6 @@ class SqliteDatabase(_SqliteVerbs):
             self.connection.execute("rollback to unit")
         self.connection.execute("release unit")
         return outcome
-
-
-class _HurriedSqlite(_SqliteVerbs):
-    def __init__(self, database: SqliteDatabase):
-        self._database = database
-
-    async def read(self, query: Query, *args: object) -> list[Row]:
-        return await self._database.read(query, *args)  # no read waits for a writer
-
-    async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
-        """Without the group: its thread may be waiting for another process."""
-        if _running_loop() is None:
-            outcomes = self._database.try_commit([work])
-        else:
-            import asyncio  # it is loaded: a loop runs
-
-            outcomes = await asyncio.to_thread(self._database.try_commit, [work])
-        if outcomes is None:
-            raise StoreBusyError(self._database.path)
-        return _take_outcome(outcomes)  # type: ignore[no-any-return]
-
-    async def scrub(self) -> None:
-        await self._database.scrub()
-
-    async def close(self) -> None:
-        """Closed by the caller that opened it."""
-
-
-def _take_outcome(outcomes: Sequence[Any]) -> Any:
-    [outcome] = outcomes
-    if isinstance(outcome, Failure):
-        raise outcome.error
-    return outcome
 
 
 class _Undo(Exception):
