@@ -4,7 +4,6 @@ import errno
 import os
 import socket
 import stat
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from holdfast.errors import HoldfastError, InvalidValueError, StoreReadOnlyError
 from holdfast.ground import files
 from holdfast.ground.confined import ConfinedRoot, find_root, hash_of
 from holdfast.ground.errors import FileChangedError, FileMissingError, PathOutsideError
+from tests.rig.swapping import swapping
 
 MOST = 1000
 
@@ -314,22 +314,11 @@ def test_a_folder_swapped_for_a_link_never_leads_out(
     """
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "b.txt").write_text("secret")
-    swapped, link, parked = (Path(root.folder, name) for name in ("swap", "link", "parked"))
+    swapped = Path(root.folder, "swap")
     swapped.mkdir()
     (swapped / "b.txt").write_text("inside")
-    link.symlink_to(tmp_path / "outside")
-    stop = threading.Event()
 
-    def swap() -> None:
-        while not stop.is_set():
-            os.rename(swapped, parked)
-            os.rename(link, swapped)
-            os.rename(swapped, link)
-            os.rename(parked, swapped)
-
-    attacker = threading.Thread(target=swap)
-    attacker.start()
-    try:
+    with swapping(swapped, tmp_path / "outside"):
         for _ in range(scale(20_000)):
             for act in (
                 lambda: root.read("swap/b.txt", max_bytes=MOST),
@@ -337,8 +326,6 @@ def test_a_folder_swapped_for_a_link_never_leads_out(
             ):
                 with suppress(PathOutsideError, FileMissingError):
                     assert act().data == b"inside"
-    finally:
-        stop.set()
-        attacker.join()
+
     assert (tmp_path / "outside" / "b.txt").read_text() == "secret"
     assert os.listdir(tmp_path / "outside") == ["b.txt"]

@@ -3,9 +3,8 @@ words otherwise.
 """
 
 import os
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.errors import FileMissingError, GitFailedError, PathOutsideError
 from holdfast.surfaces.console import applet, diff, texts
 from holdfast.surfaces.console.diff import FileDiff, FolderDiff, parse_diff
+from tests.rig.swapping import swapping
 from tests.workstreams.repos import RETRY, Repo, with_code
 
 
@@ -416,29 +416,6 @@ def test_an_empty_diff_has_no_files():
 
 
 # --- another process that swaps folders for links -------------------------------------------------
-
-
-@contextmanager
-def swapping(folder: Path, target: Path) -> Iterator[None]:
-    """A folder and a link of its name, exchanged as fast as it goes."""
-    link, parked = folder.parent / "link", folder.parent / "parked"
-    link.symlink_to(target)
-    stop = threading.Event()
-
-    def swap() -> None:
-        while not stop.is_set():
-            os.rename(folder, parked)
-            os.rename(link, folder)
-            os.rename(folder, link)
-            os.rename(parked, folder)
-
-    attacker = threading.Thread(target=swap)
-    attacker.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        attacker.join()
 
 
 @pytest.mark.parametrize("name", ["src", "nested"])
