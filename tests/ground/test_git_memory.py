@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from holdfast.ground import git, git_history, git_refs, git_repository, git_settings, git_state
-from holdfast.ground.git_process import Git, Running
 from tests.ground.repositories import OWN, Work, clone, make, make_filled
+from tests.rig.git_starts import started
+
+__all__ = ["started"]
 
 REMOTE = "https://github.com/acme/payouts.git"
 
@@ -21,19 +22,6 @@ REMOTE = "https://github.com/acme/payouts.git"
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """The settings of a new repository count as old enough to be known by their stamps."""
     monkeypatch.setattr(git_settings, "SETTLED_SECONDS", -60.0)
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    names: list[str] = []
-    start = Git.start
-
-    def count(self: Git, *arguments: str, **more: Any) -> Running:
-        names.append(arguments[0])
-        return start(self, *arguments, **more)
-
-    monkeypatch.setattr(Git, "start", count)
-    return names
 
 
 @pytest.fixture

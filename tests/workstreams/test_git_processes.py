@@ -7,23 +7,11 @@ import pytest
 
 from holdfast.app import App
 from holdfast.ground import git_repository, git_settings, git_state
-from holdfast.ground.git_process import Git, Running
 from holdfast.workstreams.service import WorkstreamService
+from tests.rig.git_starts import started
 from tests.workstreams.repos import Repo, with_code
 
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The name of each git command that was started."""
-    names: list[str] = []
-    start = Git.start
-
-    def count(self: Git, *arguments: str, **more: Any) -> Running:
-        names.append(arguments[0])
-        return start(self, *arguments, **more)
-
-    monkeypatch.setattr(Git, "start", count)
-    return names
+__all__ = ["started"]
 
 
 @pytest.fixture(params=["with a remote", "without a remote"])
