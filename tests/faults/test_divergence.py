@@ -86,15 +86,19 @@ class Person:
         git = self.repo.git
         self.commit("notes")
         git("merge", "-q", "--no-edit", "origin/main", check=False)
+        if (self.repo.folder / ".git/MERGE_HEAD").exists():
+            self.keep_both_sides()
+            self.commit("merged")
+        git("merge-base", "--is-ancestor", "origin/main", "main")  # or the push would be refused
+        git("update-ref", "refs/remotes/origin/main", "main")
+
+    def keep_both_sides(self) -> None:
         for path in (CONTEXT, MEMORIES):
             place = self.repo.folder / path
             if place.exists():
                 marks = (b"<<<<<<<", b"=======", b">>>>>>>", b"|||||||")
                 lines = place.read_bytes().splitlines(keepends=True)
                 place.write_bytes(b"".join(line for line in lines if not line.startswith(marks)))
-        self.commit("merged")
-        git("merge-base", "--is-ancestor", "origin/main", "main")  # or the push would be refused
-        git("update-ref", "refs/remotes/origin/main", "main")
 
     def commit(self, message: str) -> None:
         self.repo.git("add", "-A")

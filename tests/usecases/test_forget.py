@@ -135,9 +135,11 @@ async def test_forgetting_holds_one_page_however_much_there_is(
         return await read(*arguments)
 
     gc.collect()
+    gc.freeze()  # so that only what is made from here on is looked through
     monkeypatch.setattr(scope.database, "read", read_and_count)
     found = await find_erasable(scope, ToForget(match="sk-4711"))
     done = await erase(scope, ToForget(match="sk-4711"))
+    gc.unfreeze()
 
     assert (found.event_count, len(found.event_ids), done.events) == (count, 30, count)
     assert len(alive) > 2 * count / 100

@@ -36,9 +36,8 @@ class Repo:
             "-c",
             "protocol.file.allow=always",
         ]
-        done = subprocess.run(
-            ["git", *QUICK, *flags, *command], cwd=self.folder, capture_output=True, timeout=60
-        )
+        command = ("git", *QUICK, *flags, *command)
+        done = subprocess.run(command, cwd=self.folder, capture_output=True)
         assert done.returncode == 0 or not check, done.stderr.decode()
         return done.stdout.decode(errors="surrogateescape").strip()
 
