@@ -7,6 +7,7 @@ which verbs lie behind it is read from its source, through the functions of the 
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -54,6 +55,7 @@ def verbs_of_rooms() -> dict[str, list[str]]:
     return found
 
 
+@functools.cache
 def _modules(room: str) -> list[pkgutil.ModuleInfo]:
     modules = list(pkgutil.iter_modules(importlib.import_module(room).__path__, f"{room}."))
     return sorted(modules, key=lambda module: not module.name.endswith(".service"))
