@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import tzinfo
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from fastapi import Request
@@ -90,17 +90,6 @@ class Shell:
         self.store = store_name(settings)
         self.workspace = settings.workspace
         self.developer = settings.developer
-        self._templates = Environment(
-            loader=FileSystemLoader(os.path.join(HERE, "templates")),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.filters |= FILTERS
-        self._templates.globals |= GLOBALS
-        static = partial(static_link, static_hashes())
-        self._templates.globals |= {"static": static, "shell": self}
 
     def render(
         self, template: str, request: Request, status: int = 200, **values: Any
@@ -112,7 +101,7 @@ class Shell:
             "iso": clock.to_text,
             "zone_name": zone_name(zone),
         }
-        page = self._templates.get_template(template).render(**times, **values)
+        page = load_templates().get_template(template).render(shell=self, **times, **values)
         # Never kept: a page shows what is stored now, and a shared machine must not show it again.
         return HTMLResponse(page, status, headers={"Cache-Control": "no-store"})
 
@@ -124,6 +113,21 @@ class Shell:
             "advice": word_actions(error.next_actions),
         }
         return self.render("message.html", request, error.http_status, **words, **values)
+
+
+@cache
+def load_templates() -> Environment:
+    """Once a process, however many apps it makes: compiling them takes longer than a page."""
+    templates = Environment(
+        loader=FileSystemLoader(os.path.join(HERE, "templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= FILTERS
+    templates.globals |= {**GLOBALS, "static": partial(static_link, static_hashes())}
+    return templates
 
 
 _TITLES = {
