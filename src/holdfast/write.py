@@ -19,13 +19,14 @@ meets the effect of the first: then it is answered with the result of the first.
 
 from __future__ import annotations
 
-import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from holdfast.errors import Conflict, NotFound
+from holdfast.ground.off_loop import off_loop
 from holdfast.scope import Scope
 from holdfast.storage.errors import IdTakenError
 from holdfast.storage.idempotency import check_key, hash_request
@@ -146,7 +147,7 @@ async def _find_other_result(scope: Scope, request: Request[R], key: _Key) -> st
     for _ in range(round(KEY_SECONDS / LOOK_SECONDS)):
         if known is not None:
             break
-        await asyncio.sleep(LOOK_SECONDS)
+        await off_loop(time.sleep, LOOK_SECONDS)
         known = await key.find_subject(scope)
     return known
 

@@ -1194,7 +1194,7 @@ def _pin(path: Path, rules: list[str]) -> None:
 
 # --- bad input ------------------------------------------------------------------------------------
 
-TEXTS: list[Any] = ["", "   ", "a\x00b", "\ud800", "x" * 5_000_000, 5, None]
+TEXTS: list[Any] = ["", "   ", "a\x00b", "\ud800", "x" * 500_000, 5, None]
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda value: f"{type(value).__name__}")
