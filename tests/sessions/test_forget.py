@@ -336,12 +336,16 @@ async def test_a_text_that_events_do_not_hold_is_found_in_scratchpads_and_contex
     await sessions.set_relevant_context(reminded.id, "ports", ['sk-"live"'])
     await sessions.create_session("architect", "u1", name="clean")
 
-    assert await sessions.list_sessions_with_text('sk-"live"') == [noted.id, reminded.id]
-    assert await sessions.list_sessions_with_text('sk-"live"\n1') == [noted.id]
+    assert await list_with_text(sessions, 'sk-"live"') == sorted([noted.id, reminded.id])
+    assert await list_with_text(sessions, 'sk-"live"\n1') == [noted.id]
     await sessions.forget_session(noted.id)
-    assert await sessions.list_sessions_with_text('sk-"live"') == [reminded.id]
+    assert await list_with_text(sessions, 'sk-"live"') == [reminded.id]
     with pytest.raises(InvalidValueError):
-        await sessions.list_sessions_with_text(" ")
+        await list_with_text(sessions, " ")
+
+
+async def list_with_text(sessions, text):
+    return [session_id async for session_id in sessions.read_sessions_with_text(text)]
 
 
 async def test_a_text_is_found_in_content_that_is_json_itself(sessions):

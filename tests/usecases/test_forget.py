@@ -10,6 +10,7 @@ from holdfast.ground.settings import Owner
 from holdfast.scope import Scope
 from holdfast.sessions import service
 from holdfast.sessions.model import SessionEvent
+from holdfast.storage import journal
 from holdfast.storage.journal import Journal
 from holdfast.storage.outbox import Outbox
 from holdfast.usecases import forget
@@ -38,8 +39,7 @@ async def store_everywhere(scope: Scope) -> tuple[str, str, str]:
 
 
 def list_ids(found: Erasable) -> list[str]:
-    documents = [entry_id for entry_id, _ in found.documents]
-    return [*found.event_ids, *found.memory_ids, *documents]
+    return [*found.event_ids, *found.memory_ids, *found.document_ids]
 
 
 async def test_entries_are_found_by_their_ids_whatever_they_are(scope: Scope):
@@ -48,7 +48,7 @@ async def test_entries_are_found_by_their_ids_whatever_they_are(scope: Scope):
     found = await find_erasable(scope, ToForget(ids=ids))
 
     assert list_ids(found) == [*ids]
-    assert found.documents == ((ids[-1], "receipt"),)
+    assert found.document_counts == {"receipt": 1}
 
 
 async def test_a_text_is_found_in_every_room(scope: Scope):
@@ -83,7 +83,8 @@ async def test_a_session_is_erased_with_its_scratchpad_and_no_other(scope: Scope
 
 
 @pytest.mark.parametrize(
-    "room", [{"event_count": 1}, {"memory_count": 1}, {"documents": ("x",)}, {"sessions": ("x",)}]
+    "room",
+    [{"event_count": 1}, {"memory_count": 1}, {"document_counts": {"x": 1}}, {"session_count": 1}],
 )
 def test_nothing_is_found_only_where_no_room_holds_anything(room: dict[str, Any]):
     assert Erasable().is_empty
@@ -104,7 +105,7 @@ async def test_a_text_is_erased_in_scratchpads_names_and_context_sets(scope: Sco
     found = await find_erasable(scope, ToForget(match="sk-4711"))
     done = await erase(scope, ToForget(match="sk-4711"))
 
-    assert (found.sessions, done.sessions) == ((session.id,), 1)
+    assert (found.session_ids, found.session_count, done.sessions) == ((session.id,), 1, 1)
     after = await sessions.get_session(session.id)
     assert (after.name, after.context) == (None, {"files": ["/a.md"]})
     state = await sessions.get_state(session.id)
@@ -144,6 +145,36 @@ async def test_forgetting_holds_one_page_however_much_there_is(
     assert (found.event_count, len(found.event_ids), done.events) == (count, 30, count)
     assert len(alive) > 2 * count / 100
     assert max(alive) <= 100
+
+
+async def test_sessions_and_documents_to_forget_are_read_in_pages(
+    scope: Scope, monkeypatch: pytest.MonkeyPatch
+):
+    """Whatever is erased between two pages; and only the first ids are kept."""
+    count = 35
+    monkeypatch.setattr(service, "PAGE", 10)
+    monkeypatch.setattr(journal, "PAGE", 10)
+    monkeypatch.setattr(forget, "IDS_SHOWN", 3)
+    for number in range(count):
+        await scope.sessions.create_session("m", "u1", name=f"{number} {SECRET}")
+        await scope.journal.add("receipt", ["x"], {"text": f"{number} {SECRET}"})
+    rows: list[int] = []
+    read = scope.database.read
+
+    async def read_and_count(*arguments: Any) -> Any:
+        found = await read(*arguments)
+        rows.append(len(found))
+        return found
+
+    monkeypatch.setattr(scope.database, "read", read_and_count)
+    found = await find_erasable(scope, ToForget(match=SECRET))
+    done = await erase(scope, ToForget(match=SECRET))
+
+    assert (found.session_count, found.document_counts) == (count, {"receipt": count})
+    assert (len(found.session_ids), len(found.document_ids)) == (3, 3)
+    assert (done.sessions, done.documents) == (count, count)
+    assert max(rows) == 10
+    assert (await find_erasable(scope, ToForget(match=SECRET))).is_empty
 
 
 async def test_what_was_erased_before_an_error_is_reported(

@@ -10,6 +10,9 @@ import time
 
 from holdfast.ground import canonical
 
+# No entry has this id, and none a smaller one.
+BEFORE_ALL = "00000000-0000-0000-0000-000000000000"
+
 _VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 
 

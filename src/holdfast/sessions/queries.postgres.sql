@@ -706,18 +706,21 @@ end
 $$;
 
 -- sessions_with_text
--- Sessions whose scratchpad or metadata contain a text to forget; reads every session of the developer, to miss none.
-create or replace function context.sessions_with_text(p_workspace text, p_developer text, p_escaped text)
-returns table (id text)
+-- A page of the sessions whose scratchpad or metadata contain a text to forget; all pages read every session of the
+-- developer, to miss none.
+create or replace function context.sessions_with_text(
+    p_workspace text, p_developer text, p_escaped text, p_after uuid, p_limit int
+) returns table (id text)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
         select s.id::text
         from context.sessions s join context.session_state t on t.workspace_id = s.workspace_id and t.session_id = s.id
-        where s.workspace_id = p_workspace and s.developer_id = p_developer
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id > p_after
           and (strpos(s.metadata::text, p_escaped) > 0 or strpos(t.scratchpad::text, p_escaped) > 0)
-        order by s.started_at, s.id;
+        order by s.id
+        limit p_limit;
 end
 $$;
 

@@ -294,11 +294,14 @@ order by session_id, sequence
 limit ?7;
 
 -- sessions_with_text
--- Sessions whose scratchpad or metadata contain a text to forget; reads every session of the developer, to miss none.
+-- A page of the sessions whose scratchpad or metadata contain a text to forget; all pages read every session of the
+-- developer, to miss none.
 select s.id
 from sessions s join session_state t on t.workspace_id = s.workspace_id and t.session_id = s.id
-where s.workspace_id = ?1 and s.developer_id = ?2 and (instr(s.metadata, ?3) > 0 or instr(t.scratchpad, ?3) > 0)
-order by s.started_at, s.id;
+where s.workspace_id = ?1 and s.developer_id = ?2 and s.id > ?4
+  and (instr(s.metadata, ?3) > 0 or instr(t.scratchpad, ?3) > 0)
+order by s.id
+limit ?5;
 
 -- erase_event
 -- The tombstone first, because the trigger allows erasing the content only if a tombstone exists.

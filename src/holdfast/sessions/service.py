@@ -40,11 +40,8 @@ if TYPE_CHECKING:
     from holdfast.sessions.rules import CheckedEvent
     from holdfast.storage.database import Row
 
-BEFORE_ALL = (
-    "00000000-0000-0000-0000-000000000000"  # no session has this id, and none a smaller one
-)
-
-# Of the newest names, how many are compared with one that was mistyped.
+# Of the newest sessions with a name, and of those that follow in the alphabet, how many are looked
+# at to complete a name, or to find the nearest to one that was mistyped.
 NAMES_COMPARED = 1000
 
 # Of one event on a page for reading; a click brings the rest.
@@ -435,9 +432,16 @@ class SessionService:
             async for event in self._read_matching_events(_check_match(match)):
                 yield event
 
-    async def list_sessions_with_text(self, match: str) -> list[str]:
-        """Those whose scratchpad, name or context sets hold a text; `forget_text` erases it."""
-        return await self.store.list_sessions_with_text(_check_match(match))
+    async def read_sessions_with_text(self, match: str) -> AsyncIterator[str]:
+        """Ids of those whose scratchpad, name or context sets hold a text, page by page.
+
+        `forget_text` erases it there, also while they are read.
+        """
+        text, after = _check_match(match), ids.BEFORE_ALL
+        while page := await self.store.list_sessions_with_text(text, after, PAGE):
+            for session_id in page:
+                yield session_id
+            after = page[-1]
 
     async def forget_text(self, session_id: str, match: str) -> None:
         """Erase what holds a text in a session's scratchpad, name and context sets."""
@@ -576,7 +580,7 @@ class SessionService:
         return [stored[event.id] for event in events]
 
     async def _read_matching_events(self, text: str) -> AsyncIterator[SessionEvent]:
-        place = BEFORE_ALL, 0
+        place = ids.BEFORE_ALL, 0
         while rows := await self.store.list_matching_events(text, *place, PAGE):
             for row in rows:
                 event = make_event(row)

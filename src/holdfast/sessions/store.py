@@ -304,9 +304,10 @@ class SessionStore:
         escaped = _escape(text)
         return await self.database.read(query, *self.owner, text, escaped, session_id, after, limit)
 
-    async def list_sessions_with_text(self, text: str) -> list[str]:
+    async def list_sessions_with_text(self, text: str, after: str, limit: int) -> list[str]:
+        """In the order of their ids, beyond one of them."""
         query = QUERIES["sessions_with_text"]
-        rows = await self.database.read(query, *self.owner, _escape(text))
+        rows = await self.database.read(query, *self.owner, _escape(text), after, limit)
         return [session_id for (session_id,) in rows]
 
     async def erase_events(self, event_ids: Sequence[str], reason: str) -> None:

@@ -7,7 +7,7 @@ newest about its subject.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.storage.database import Database, Row
 
 CONTENT_BYTES = 4 << 20
+PAGE = 500
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,18 @@ class Journal:
         rows = await self.database.read(QUERIES["newest_of_kind"], *self.owner, kind, limit)
         return await off_loop(_parse_entries, rows)
 
-    async def list_with_text(self, text: str) -> list[tuple[str, str]]:
-        """Ids and kinds of what holds a text, as the stored JSON has it or as a reader sees it."""
+    async def read_with_text(self, text: str) -> AsyncIterator[tuple[str, str]]:
+        """Ids and kinds of what holds a text, as the stored JSON has it or as a reader sees it.
+
+        Page by page; what is erased meanwhile puts nothing out of step.
+        """
         quoted = canonical.canonical_json("text", text, max_bytes=CONTENT_BYTES)
-        written = quoted[1:-1]
-        rows = await self.database.read(QUERIES["entries_with_text"], *self.owner, written)
-        return [(entry_id, kind) for entry_id, kind in rows]
+        written, after = quoted[1:-1], ids.BEFORE_ALL
+        query = QUERIES["entries_with_text"]
+        while rows := await self.database.read(query, *self.owner, written, after, PAGE):
+            for entry_id, kind in rows:
+                yield entry_id, kind
+            after = entry_id
 
     async def erase(self, entry_id: str) -> bool:
         rows = await self.database.write(QUERIES["erase_entry"], *self.owner, entry_id)

@@ -171,17 +171,19 @@ end
 $$;
 
 -- entries_with_text
--- The documents that contain an exact text.
-create or replace function holdfast.entries_with_text(p_workspace text, p_developer text, p_text text)
-returns table (id text, kind text)
+-- A page of the documents that contain an exact text; all pages read every document of the developer, to miss none.
+create or replace function holdfast.entries_with_text(
+    p_workspace text, p_developer text, p_text text, p_after uuid, p_limit int
+) returns table (id text, kind text)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
         select j.id::text, j.kind from holdfast.journal j
         where j.workspace_id = p_workspace and j.developer_id = p_developer and j.erased_at is null
-          and strpos(j.content, p_text) > 0
-        order by j.id;
+          and j.id > p_after and strpos(j.content, p_text) > 0
+        order by j.id
+        limit p_limit;
 end
 $$;
 

@@ -70,11 +70,13 @@ order by number desc
 limit ?4;
 
 -- entries_with_text
--- The documents that contain an exact text.
+-- A page of the documents that contain an exact text; all pages read every document of the developer, to miss none.
 select id, kind
 from journal
-where workspace_id = ?1 and developer_id = ?2 and erased_at is null and instr(content, ?3) > 0
-order by id;
+where workspace_id = ?1 and developer_id = ?2 and erased_at is null and id > ?4
+  and instr(content, ?3) > 0
+order by id
+limit ?5;
 
 -- erase_entry
 -- Empties one document and keeps its row.

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from holdfast.errors import HoldfastError, PartlyDoneError
@@ -51,9 +52,9 @@ class ToForget:
 
 @dataclass(frozen=True)
 class Erasable:
-    """What of it is stored: of events and memories their number, and the first ones to look at.
+    """What of it is stored: how much, and the first of it to look at.
 
-    A text may be in more of them than fit into memory, so they are counted and not kept.
+    A text may be in more places than fit into memory, so they are counted and not kept.
     """
 
     events: tuple[SessionEvent, ...] = ()
@@ -62,12 +63,15 @@ class Erasable:
     memories: tuple[Memory, ...] = ()
     memory_ids: tuple[str, ...] = ()
     memory_count: int = 0
-    documents: tuple[tuple[str, str], ...] = ()  # of the journal, as (id, kind)
-    sessions: tuple[str, ...] = ()  # with it in their scratchpad, name or context sets
+    document_ids: tuple[str, ...] = ()
+    document_counts: Mapping[str, int] = field(default_factory=dict)  # by kind
+    session_ids: tuple[str, ...] = ()  # with it in their scratchpad, name or context sets
+    session_count: int = 0
 
     @property
     def is_empty(self) -> bool:
-        return not (self.event_count or self.memory_count or self.documents or self.sessions)
+        counts = (self.event_count, self.memory_count, self.session_count)
+        return not (any(counts) or self.document_counts)
 
 
 @dataclass
@@ -118,6 +122,14 @@ async def find_erasable(scope: Scope, wanted: ToForget) -> Erasable:
     events: _First[SessionEvent] = _First()
     async for event in _read_events(scope, wanted, named):
         events.add(event.id, event)
+    documents: _First[str] = _First()
+    kinds: Counter[str] = Counter()
+    async for entry_id, kind in _read_documents(scope, wanted, named):
+        documents.add(entry_id, entry_id)
+        kinds[kind] += 1
+    sessions: _First[str] = _First()
+    async for session_id in _read_sessions(scope, wanted):
+        sessions.add(session_id, session_id)
     return Erasable(
         events=tuple(events.values),
         event_ids=tuple(events.ids),
@@ -125,8 +137,10 @@ async def find_erasable(scope: Scope, wanted: ToForget) -> Erasable:
         memories=tuple(memories.values),
         memory_ids=tuple(memories.ids),
         memory_count=memories.count,
-        documents=tuple(await _find_documents(scope, wanted, named)),
-        sessions=tuple(await _find_sessions_with_text(scope, wanted)),
+        document_ids=tuple(documents.ids),
+        document_counts=kinds,
+        session_ids=tuple(sessions.ids),
+        session_count=sessions.count,
     )
 
 
@@ -150,10 +164,10 @@ async def _erase(scope: Scope, wanted: ToForget, done: Erased) -> None:
     async for memory in _read_memories(scope, wanted, named):
         await scope.memories.forget(memory.id)
         done.memories += 1
-    for entry_id, _ in await _find_documents(scope, wanted, named):
+    async for entry_id, _ in _read_documents(scope, wanted, named):
         await scope.journal.erase(entry_id)
         done.documents += 1
-    for session_id in await _find_sessions_with_text(scope, wanted):
+    async for session_id in _read_sessions(scope, wanted):
         await scope.sessions.forget_text(session_id, wanted.match or "")
         done.sessions += 1
     if wanted.session_id is not None:
@@ -247,19 +261,21 @@ async def _read_memories(scope: Scope, wanted: ToForget, named: _NamedIds) -> As
         after = page[-1].id
 
 
-async def _find_documents(
+async def _read_documents(
     scope: Scope, wanted: ToForget, named: _NamedIds
-) -> Sequence[tuple[str, str]]:
-    """Saved contexts, proofs, receipts and rounds, as the journal has them."""
+) -> AsyncIterator[tuple[str, str]]:
+    """Saved contexts, proofs, receipts and rounds of the journal, as (id, kind)."""
+    for document in named.documents:
+        yield document
     if wanted.match is not None:
-        return await scope.journal.list_with_text(wanted.match)
-    return named.documents
+        async for document in scope.journal.read_with_text(wanted.match):
+            yield document
 
 
-async def _find_sessions_with_text(scope: Scope, wanted: ToForget) -> list[str]:
-    if wanted.match is None:
-        return []
-    return await scope.sessions.list_sessions_with_text(wanted.match)
+async def _read_sessions(scope: Scope, wanted: ToForget) -> AsyncIterator[str]:
+    if wanted.match is not None:
+        async for session_id in scope.sessions.read_sessions_with_text(wanted.match):
+            yield session_id
 
 
 # --- where it may still be ------------------------------------------------------------------------

@@ -7,7 +7,6 @@ still hold it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import click
@@ -110,8 +109,8 @@ def _describe_found(found: Erasable, session_id: str | None) -> str:
         lines.append(f"{forget.count_memories(found.memory_count)}:")
         lines += [wording.format_memory(memory) for memory in found.memories]
     lines += _count_documents(found)
-    if found.sessions:
-        count = plural(len(found.sessions), "session")
+    if found.session_count:
+        count = plural(found.session_count, "session")
         lines.append(f"What holds it in the scratchpad, name and context sets of {count}")
     if session_id:
         lines.append("The session's scratchpad, name and context sets")
@@ -119,7 +118,7 @@ def _describe_found(found: Erasable, session_id: str | None) -> str:
 
 
 def _count_documents(found: Erasable) -> list[str]:
-    counts = Counter(kind for _, kind in found.documents)
+    counts = found.document_counts
     present = [kind for kind in DOCUMENT_NAMES if kind in counts]
     return [plural(counts[kind], DOCUMENT_NAMES[kind]) for kind in present]
 
@@ -133,8 +132,8 @@ def _make_output(
         "events": found.event_count,
         "event_ids": list(found.event_ids),
         "memory_ids": list(found.memory_ids),
-        "document_ids": [entry_id for entry_id, _ in found.documents],
-        "session_ids": list(found.sessions),
+        "document_ids": list(found.document_ids),
+        "session_ids": list(found.session_ids),
         "backups": list(remains.backups),
         "elsewhere": [*remains.sessions, *remains.files],
     }
@@ -179,7 +178,7 @@ def _describe_erased(wanted: ToForget, found: Erasable, erased: Erased) -> list[
     others = _count_documents(found)
     if erased.memories:
         others = [forget.count_memories(erased.memories), *others]
-    if found.sessions:
+    if found.session_count:
         count = plural(erased.sessions, "session")
         others.append(f"what held it in the scratchpad, name and context sets of {count}")
     counts = others
