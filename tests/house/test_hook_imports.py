@@ -145,7 +145,7 @@ def test_a_hook_that_finds_its_session_loads_no_expensive_module(bare: set[str],
     assert find_expensive(modules - bare) == []
     assert modules & NOT_EVERY_TIME == set()
     with App() as app:
-        assert app.run(app.scope.sessions.store.count_events())[1] == 2
+        assert app.count().stored == 2
 
 
 def test_a_hook_without_anything_to_keep_loads_no_store(bare: set[str], tmp_path: Path):

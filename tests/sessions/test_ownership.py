@@ -47,7 +47,7 @@ async def test_another_owner_sees_nothing(ada, other_owners):
         assert await other_owner.find_current_sessions("/w") == []
         assert await other_owner.store.find_native("codex", "n1") is None
         assert await other_owner.find_events_to_forget(match="secret") == []
-        assert tuple(await other_owner.store.count_events()) == (0, 0, 0)
+        assert tuple(await other_owner.store.count_events(9, 9)) == (0, 0, 0, False)
         assert await Outbox(other_owner.db, other_owner.owner).read() == []
         for call in (
             other_owner.get_session(s.id),

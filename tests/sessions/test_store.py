@@ -1,9 +1,11 @@
 """What only the hook and the accounts ask for, and the tables with the seed's columns."""
 
 import apsw
+import pytest
 
 from holdfast import SessionService, open_database
 from holdfast.sessions.store import QUERIES
+from tests.rig.postgres import execute
 from tests.sessions.tables import in_schema
 
 SEED_COLUMNS = {
@@ -23,54 +25,90 @@ async def test_a_session_is_found_by_its_native_id_while_it_is_open(sessions):
 
 
 async def test_the_accounts_count_numbers_rows_and_sessions(sessions):
-    assert tuple(await sessions.store.count_events()) == (0, 0, 0)
+    assert tuple(await sessions.store.count_events(9, 9)) == (0, 0, 0, False)
     for number in range(3):
         s = await sessions.create_session("architect", "u1")
         for _ in range(number):
             event = await sessions.append_event(s.id, "user_message", "user", "hi")
     await sessions.forget_events([event.id])
 
-    assert tuple(await sessions.store.count_events()) == (3, 3, 3)
+    assert tuple(await sessions.store.count_events(9, 9)) == (3, 3, 3, False)
 
 
-async def test_the_ends_of_the_logs_are_counted_without_their_rows(sessions):
-    """The same as all rows, where nothing is missing; one's own only."""
-    assert tuple(await sessions.store.count_ends()) == (0, 0, 0)
-    for number in range(3):
+async def test_the_accounts_are_about_the_newest_sessions(sessions):
+    """And say when there are older ones."""
+    for number in (4, 2, 1):
         s = await sessions.create_session("architect", "u1")
         for _ in range(number):
             await sessions.append_event(s.id, "user_message", "user", "hi")
 
-    assert (
-        tuple(await sessions.store.count_ends())
-        == tuple(await sessions.store.count_events())
-        == (3, 3, 3)
-    )
+    assert tuple(await sessions.store.count_events(3, 9)) == (7, 7, 3, False)
+    assert tuple(await sessions.store.count_events(2, 9)) == (3, 3, 2, True)
 
 
-async def test_counting_the_ends_costs_the_same_for_longer_logs(tmp_path):
-    """By SQLite's own count of steps; on the other engine it is the same look into
-    the same index.
-    """
+@pytest.mark.own_database
+@pytest.mark.parametrize(
+    ("sequence", "max_rows", "stored"),
+    [
+        pytest.param(2, 5, 4, id="a hole where rows are counted"),
+        pytest.param(3, 5, 4, id="the end where rows are counted"),
+        pytest.param(2, 4, 5, id="a hole beyond"),
+        pytest.param(3, 4, 4, id="the end beyond"),
+    ],
+)
+async def test_a_lost_event_shows_in_the_accounts(sessions, request, sequence, max_rows, stored):
+    """Of the newest rows every one is counted; of the sessions before these, the end of the log."""
+    ids = []
+    for number in (3, 2):
+        s = await sessions.create_session("architect", "u1")
+        ids.append(s.id)
+        for _ in range(number):
+            await sessions.append_event(s.id, "user_message", "user", "hi")
+
+    lose_event(sessions.db, request, ids[0], sequence)
+
+    numbered, found, *_ = await sessions.store.count_events(2, max_rows)
+    assert (numbered, found) == (5, stored)
+
+
+def lose_event(database, request, session_id, sequence):
+    lost = f"session_id = '{session_id}' and sequence = {sequence}"
+    if database.engine == "sqlite":
+        connection = apsw.Connection(database.path)
+        connection.execute("drop trigger session_events_are_not_deleted")
+        connection.execute(f"delete from session_events where {lost}")
+        connection.close()
+    else:
+        server = request.getfixturevalue("postgres")
+        url = server.dsn(request.getfixturevalue("postgres_database"))
+        replica = "set session_replication_role = replica"
+        execute(url, replica, f"delete from context.session_events where {lost}")
+
+
+async def test_counting_costs_the_same_for_longer_logs_and_for_more_sessions(tmp_path):
+    """By SQLite's own count of steps; the laws of the house count what the other engine reads."""
     path = str(tmp_path / "test.db")
     async with open_database(f"sqlite:///{path}") as database:
         sessions = SessionService(database)
-        s = await sessions.create_session("architect", "u1")
+        owner = sessions.store.owner
         steps = []
-        for _ in range(2):
-            event = {"type": "user_message", "role": "user", "content": "hi"}
-            await sessions.append_events(s.id, [event] * 500)
-            steps.append(steps_of(path, QUERIES["count_ends"].statements[0], sessions.store.owner))
+        for events in (10, 10, 500):
+            for _ in range(20):
+                s = await sessions.create_session("architect", "u1")
+                event = {"type": "user_message", "role": "user", "content": "hi"}
+                await sessions.append_events(s.id, [event] * events)
+            counting = QUERIES["count_events"].statements[0]
+            steps.append(steps_of(path, counting, (*owner, 10, 40)))
 
-        assert await sessions.store.count_ends() == (1000, 1000, 1)
-    assert steps[0] == steps[1]
+        assert tuple(await sessions.store.count_events(10, 40)) == (5000, 5000, 10, True)
+    assert steps[0] == steps[1] >= steps[2]
 
 
-def steps_of(path, statement, owner):
+def steps_of(path, statement, values):
     counted = []
     connection = apsw.Connection(path)
     connection.set_progress_handler(lambda: counted.append(1) or False, 1)
-    connection.execute(statement, owner).fetchall()
+    connection.execute(statement, values).fetchall()
     connection.close()
     return len(counted)
 

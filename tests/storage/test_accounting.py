@@ -20,6 +20,7 @@ def test_accounts_become_a_dict_with_the_lost_count():
         "spooled": 1,
         "rejected": 1,
         "sessions": 2,
+        "has_older_sessions": False,
         "lost": 1,
         "at_risk": 0,
         "dropped": 0,

@@ -816,37 +816,37 @@ begin
 end
 $$;
 
--- count_ends
--- The numbers assigned and the last number of each log: if they differ, the end of a log was lost. One index lookup for
--- each session, independent of the length of its log; a gap in the middle is found only by counting all rows.
-create or replace function context.count_ends(p_workspace text, p_developer text)
-returns table (numbered bigint, stored bigint, sessions bigint)
-language plpgsql as $$
-begin
-    perform holdfast.act_for(p_workspace, p_developer);
-    return query
-        select coalesce(sum(s.last_sequence), 0)::bigint,
-               coalesce(sum((select max(e.sequence) from context.session_events e
-                             where e.workspace_id = p_workspace and e.session_id = s.id and e.sequence > 0)), 0)::bigint,
-               count(*)
-        from context.sessions s
-        where s.workspace_id = p_workspace and s.developer_id = p_developer;
-end
-$$;
-
 -- count_events
--- The numbers assigned and the stored rows: if they differ, an acknowledged event was lost.
-create or replace function context.count_events(p_workspace text, p_developer text)
-returns table (numbered bigint, stored bigint, sessions bigint)
+-- The numbers assigned and the rows stored, of the newest sessions: if they differ, an acknowledged event was lost. The
+-- newest rows are counted, of p_rows events at most; of the sessions before these, the end of the log is compared.
+create or replace function context.count_events(p_workspace text, p_developer text, p_sessions bigint, p_rows bigint)
+returns table (numbered bigint, stored bigint, sessions bigint, has_older boolean)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
-        select (select coalesce(sum(s.last_sequence), 0)::bigint from context.sessions s
-                where s.workspace_id = p_workspace and s.developer_id = p_developer),
-               (select count(*) from context.session_events e
-                where e.workspace_id = p_workspace and e.developer_id = p_developer),
-               (select count(*) from context.sessions s
-                where s.workspace_id = p_workspace and s.developer_id = p_developer);
+        with newest as (
+            select n.id, n.last_sequence, sum(n.last_sequence) over (order by n.started_at desc, n.id desc) <= p_rows as is_counted
+            from (select s.id, s.started_at, s.last_sequence from context.sessions s
+                  where s.workspace_id = p_workspace and s.developer_id = p_developer
+                    and s.started_at > '-infinity' and s.started_at < 'infinity'
+                  order by s.started_at desc, s.id desc limit p_sessions) n
+        )
+        select coalesce(sum(n.last_sequence), 0)::bigint,
+               coalesce(sum(case when n.is_counted
+                                 -- In order, which only the index of the log has.
+                                 then (select count(*) from (select from context.session_events e
+                                                             where e.workspace_id = p_workspace and e.session_id = n.id
+                                                               and e.sequence > 0
+                                                             order by e.sequence limit p_rows) counted)
+                                 else (select max(e.sequence) from context.session_events e
+                                       where e.workspace_id = p_workspace and e.session_id = n.id and e.sequence > 0)
+                            end), 0)::bigint,
+               count(*),
+               exists (select from context.sessions s
+                       where s.workspace_id = p_workspace and s.developer_id = p_developer
+                         and s.started_at > '-infinity' and s.started_at < 'infinity'
+                       order by s.started_at desc, s.id desc limit 1 offset p_sessions)
+        from newest n;
 end
 $$;

@@ -345,18 +345,24 @@ where workspace_id = ?1 and developer_id = ?2 and session_id = ?3
   and exists (select 1 from sessions where workspace_id = ?1 and id = ?3 and ended_at is null)
 returning session_id, scratchpad, updated_at;
 
--- count_ends
--- The numbers assigned and the last number of each log: if they differ, the end of a log was lost. One index lookup for
--- each session, independent of the length of its log; a gap in the middle is found only by counting all rows.
-select coalesce(sum(last_sequence), 0),
-       coalesce(sum((select max(e.sequence) from session_events e
-                     where e.workspace_id = ?1 and e.session_id = s.id)), 0),
-       count(*)
-from sessions s
-where workspace_id = ?1 and developer_id = ?2;
-
 -- count_events
--- The numbers assigned and the stored rows: if they differ, an acknowledged event was lost.
-select (select coalesce(sum(last_sequence), 0) from sessions where workspace_id = ?1 and developer_id = ?2),
-       (select count(*) from session_events where workspace_id = ?1 and developer_id = ?2),
-       (select count(*) from sessions where workspace_id = ?1 and developer_id = ?2);
+-- The numbers assigned and the rows stored, of the newest sessions: if they differ, an acknowledged event was lost. The
+-- newest rows are counted, of ?4 events at most; of the sessions before these, the end of the log is compared.
+with newest as (
+    select id, last_sequence, sum(last_sequence) over (order by started_at desc, id desc) <= ?4 as is_counted
+    from (select id, started_at, last_sequence from sessions
+          where workspace_id = ?1 and developer_id = ?2 and started_at > ''
+          order by started_at desc, id desc limit ?3)
+)
+select coalesce(sum(last_sequence), 0),
+       coalesce(sum(case when is_counted
+                         then (select count(*) from session_events e
+                               where e.workspace_id = ?1 and e.session_id = newest.id)
+                         else (select max(e.sequence) from session_events e
+                               where e.workspace_id = ?1 and e.session_id = newest.id)
+                    end), 0),
+       count(*),
+       exists (select 1 from sessions
+               where workspace_id = ?1 and developer_id = ?2 and started_at > ''
+               order by started_at desc, id desc limit 1 offset ?3)
+from newest;

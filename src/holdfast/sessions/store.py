@@ -352,15 +352,12 @@ class SessionStore:
             raise _make_ended_error(session)
         return row
 
-    async def count_ends(self) -> Row:
-        """Numbers given out, numbers that the logs end with, sessions: at a cost that does not grow
-        with the logs.
+    async def count_events(self, max_sessions: int, max_rows: int) -> Row:
+        """Of the newest sessions: numbers given out, rows, sessions, and whether there are older
+        ones; at a cost that the two limits bound.
         """
-        [row] = await self.database.read(QUERIES["count_ends"], *self.owner)
-        return row
-
-    async def count_events(self) -> Row:
-        [row] = await self.database.read(QUERIES["count_events"], *self.owner)
+        query = QUERIES["count_events"]
+        [row] = await self.database.read(query, *self.owner, max_sessions, max_rows)
         return row
 
 

@@ -1,9 +1,12 @@
 """Accounts: accepted = stored + spooled + rejected.
 
 "Accepted" counts the numbers that were given out and what was added to the spool; "stored" counts
-the rows in the store, or, for a server that is asked all the time, goes by the last row of each
-log. The two come from different places, so a difference is a loss and not a rounding. The spool has
-a list of what has to be in it; what is missing there was accepted as well.
+the rows in the store, or, beyond the newest of them, goes by the last row of each log. The two come
+from different places, so a difference is a loss and not a rounding. The spool has a list of what
+has to be in it; what is missing there was accepted as well.
+
+Both are about the newest sessions, where a loss would happen: to count all of them takes longer
+with every session, and `holdfast session verify` does more than that.
 
 "Dropped" is what a hook was given and no disk took: it was never accepted, but it is gone.
 """
@@ -31,6 +34,7 @@ class Accounting(Waiting):
     stored: int = 0
     rejected: int = 0
     sessions: int = 0
+    has_older_sessions: bool = False  # which were not counted
 
     @property
     def lost(self) -> int:

@@ -35,7 +35,7 @@ def test_status_of_a_new_store(cli: Call, tmp_path: Path, monkeypatch: pytest.Mo
         "Events     stored 0 · spooled 0 · lost 0",
     ]
     counts = ("accepted", "stored", "spooled", "rejected", "lost", "sessions", "at_risk", "dropped")
-    accounts: dict[str, Any] = dict.fromkeys(counts, 0)
+    accounts: dict[str, Any] = dict.fromkeys(counts, 0) | {"has_older_sessions": False}
     times = dict.fromkeys(("first_dropped_at", "last_dropped_at", "last_hook_failure"))
     whose = {
         "workspace": "local",
@@ -44,6 +44,24 @@ def test_status_of_a_new_store(cli: Call, tmp_path: Path, monkeypatch: pytest.Mo
         "home": str(home),
     }
     assert cli("status", "--json").document == accounts | whose | times
+
+
+def test_status_says_that_only_the_newest_sessions_are_counted(
+    cli: Call, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("holdfast.app.SESSIONS_COUNTED", 2)
+    for _ in range(3):
+        session_id = cli("session", "start", "--chatmode", "m", "--json").document["id"]
+        event = ("--type", "user_message", "--role", "user", "--content", "hi")
+        cli("session", "append", session_id, *event)
+
+    assert cli("status").out.splitlines()[-3:] == [
+        "Sessions   2+",
+        "Events     stored 2+ · spooled 0 · lost 0",
+        "           in the newest 2 sessions; `holdfast session verify` checks all",
+    ]
+    document = cli("status", "--json").document
+    assert (document["sessions"], document["has_older_sessions"]) == (2, True)
 
 
 def test_status_counts_what_was_rejected_and_says_where_it_lies(cli: Call):

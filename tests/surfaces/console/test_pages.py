@@ -286,6 +286,18 @@ async def test_the_strip_shows_the_accounts(pages: Pages):
     assert " ".join(strip.split()) == "stored 15 · spooled 0 · lost 0"
 
 
+async def test_the_strip_says_that_only_the_newest_sessions_are_counted(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("holdfast.app.SESSIONS_COUNTED", 1)
+    for _ in range(2):
+        await pages.started(turns=5)
+
+    strip = await pages.get("/console/strip")
+
+    assert '<span title="in the newest 1 sessions">stored <b>15+</b></span>' in strip
+
+
 async def test_the_accounts_are_counted_once_for_many_pages(
     pages: Pages, monkeypatch: pytest.MonkeyPatch
 ):

@@ -103,7 +103,7 @@ def test_requests_before_the_end_of_input_are_answered(project: Path):
     assert all(answer["result"].get("isError") is not True for answer in answers)
     assert (done.returncode, done.stderr) == (0, b"")
     with App() as app:
-        assert app.run(app.scope.sessions.store.count_events())[0] == 20
+        assert app.count().accepted == 20
 
 
 def test_requests_with_the_same_id_are_all_answered_before_the_end(project: Path):
@@ -305,7 +305,7 @@ def test_a_signal_ends_it_cleanly(process: subprocess.Popen[bytes], number: sign
     assert process.wait(PATIENCE_SECONDS) == 0
     assert process.stderr.read() == b""
     with App() as app:
-        assert app.run(app.scope.sessions.store.count_events())[0] == 1
+        assert app.count().accepted == 1
 
 
 @pytest.mark.measures_processes

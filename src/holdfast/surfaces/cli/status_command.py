@@ -16,6 +16,7 @@ from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Command, Output, describe_error, prints
 
 MISSING = "Events are missing. `holdfast session verify` says where; keep the files as they are."
+OLDER = "           in the newest {sessions:,} sessions; `holdfast session verify` checks all"
 
 
 @click.command("status", cls=Command)
@@ -66,14 +67,18 @@ def _list_losses(app: App, waiting: Waiting) -> list[str]:
 
 
 def _describe_store(settings: Settings, accounts: Accounting) -> list[str]:
-    counts = f"stored {accounts.stored:,} · spooled {accounts.spooled:,} · lost {accounts.lost:,}"
-    return [
+    more = "+" if accounts.has_older_sessions else ""
+    stored = f"stored {accounts.stored:,}{more}"
+    lines = [
         f"Store      {hide_password(settings.database)}",
         f"Data       {settings.home}",
         f"Developer  {settings.developer} in workspace {settings.workspace}",
-        f"Sessions   {accounts.sessions:,}",
-        f"Events     {counts}",
+        f"Sessions   {accounts.sessions:,}{more}",
+        f"Events     {stored} · spooled {accounts.spooled:,} · lost {accounts.lost:,}",
     ]
+    if accounts.has_older_sessions:
+        lines.append(OLDER.format(sessions=accounts.sessions))
+    return lines
 
 
 def _list_warnings(app: App, accounts: Accounting) -> list[str]:

@@ -11,9 +11,6 @@ from holdfast.app import App
 from holdfast.storage.accounting import Accounting
 
 KEPT_SECONDS = 1.0
-# A store that takes long to count is asked less often: at most a twentieth of the time goes into
-# counting.
-SHARE = 20
 
 
 class Stock:
@@ -26,8 +23,6 @@ class Stock:
     async def read(self) -> Accounting:
         async with self._lock:
             if self._known is None or time.monotonic() >= self._until:
-                started = time.monotonic()
                 self._known = await self.app.take_stock()
-                ended = time.monotonic()
-                self._until = ended + max(KEPT_SECONDS, SHARE * (ended - started))
+                self._until = time.monotonic() + KEPT_SECONDS
             return self._known

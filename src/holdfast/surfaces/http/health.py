@@ -1,9 +1,8 @@
-"""`GET /api/health`: 200 only if a write and a read really work and no log ends before what was
-accepted.
+"""`GET /api/health`: 200 only if a write and a read really work and the accounts of the newest
+sessions miss no event.
 
 A health check that looks at the process instead of the store stays green while events are lost.
-What it costs does not follow the logs; a hole in the middle of one is for `holdfast status`, which
-counts every row.
+What it costs follows neither the number of sessions nor their length.
 """
 
 from __future__ import annotations

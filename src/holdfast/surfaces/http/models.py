@@ -208,6 +208,7 @@ class Health(AnswerModel):
     rejected: int
     lost: int
     sessions: int
+    has_older_sessions: bool
     at_risk: int
     dropped: int
     first_dropped_at: str | None
