@@ -512,7 +512,7 @@ begin
 end
 $$
 """
-MOST_INDEXES = 12
+MOST_INDEXES = 13
 
 
 @pytest.mark.own_database

@@ -49,6 +49,9 @@ VALUES = {
     "p_bytes": "1000",
     "p_name": "'name 10'",
     "p_begun": "'NAME 1'",
+    "p_among": "10",
+    "p_sessions": "4",
+    "p_rows": "20",
     "p_chatmode": "'m1'",
     "p_user_id": "'u1'",
     "p_client": "'claude'",
@@ -101,9 +104,6 @@ VALUES_OF = {
 READS_ALL = {
     "context.matching_events": "forgetting by words must miss none",
     "context.sessions_with_text": "forgetting by words must miss none",
-    "context.session_names": "the index of names holds all that is asked for",
-    "context.count_ends": "one step into an index for each session, however long its log",
-    "context.count_events": "the accounts compare numbers with rows, so the rows are counted",
     "context.rewrite_session": (
         "forgetting a session is rare, and empties every notice of it in the outbox"
     ),

@@ -12,6 +12,7 @@ import pytest
 import holdfast
 from holdfast.errors import Action, InvalidValueError
 from holdfast.ground import settings
+from holdfast.sessions import service
 from holdfast.sessions.errors import RevisionConflictError, SessionEndedError, SessionNotFoundError
 from holdfast.sessions.reading import PAGE
 from holdfast.storage.outbox import Outbox
@@ -369,6 +370,31 @@ async def test_names_are_found_by_how_they_begin(sessions):
     for wrong in ("\x00", "x" * 401, 5):
         with pytest.raises(InvalidValueError):
             await sessions.list_names(wrong)
+
+
+async def test_names_are_looked_for_among_the_newest_and_the_first_in_the_alphabet(sessions):
+    for name in ("login 2", "Login 1", "login 3", "login 4", "other", "login 5"):
+        await sessions.create_session("architect", "u1", name=name)
+    list_names = sessions.store.list_names
+
+    assert await list_names("LOG", 9, 2) == ["login 5", "Login 1", "login 2"]
+    assert await list_names("login 2", 9, 1) == ["login 2"]
+    assert await list_names("login 1 ", 9, 2) == []
+
+
+async def test_an_old_name_is_found_whatever_its_case_and_the_nearest_is_offered(
+    sessions, monkeypatch
+):
+    """Without reading all names."""
+    monkeypatch.setattr(service, "NAMES_COMPARED", 2)
+    old = await sessions.create_session("architect", "u1", name="LOGIN")
+    for name in ("login page", "billing", "zoo", "zoo"):
+        await sessions.create_session("architect", "u1", name=name)
+
+    assert (await sessions.find_session("login")).id == old.id
+    for mistyped, offered in (("logi", "LOGIN"), ("zo", "zoo")):
+        with pytest.raises(SessionNotFoundError, match=offered):
+            await sessions.find_session(mistyped)
 
 
 async def test_a_name_is_found_whatever_its_case(sessions):

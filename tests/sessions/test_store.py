@@ -104,6 +104,22 @@ async def test_counting_costs_the_same_for_longer_logs_and_for_more_sessions(tmp
     assert steps[0] == steps[1] >= steps[2]
 
 
+async def test_listing_names_costs_the_same_for_more_sessions(tmp_path):
+    """By SQLite's own count of steps; the laws of the house count what the other engine reads."""
+    path = str(tmp_path / "test.db")
+    listing = QUERIES["session_names"].statements[0]
+    steps = []
+    async with open_database(f"sqlite:///{path}") as database:
+        sessions = SessionService(database)
+        for _ in range(3):
+            for number in range(40):
+                await sessions.create_session("architect", "u1", name=f"work {number % 20:02}")
+                await sessions.create_session("architect", "u1")
+            steps.append(steps_of(path, listing, (*sessions.store.owner, "WORK 1", 50, 4)))
+
+    assert steps[1] == steps[2]
+
+
 def steps_of(path, statement, values):
     counted = []
     connection = apsw.Connection(path)

@@ -233,20 +233,36 @@ end
 $$;
 
 -- session_names
--- Names that begin with a text, the newest session first. As on SQLite and independent of the locale of the database,
--- only ASCII letters are compared without case.
+-- Names that begin with a text, the newest session first: of the newest p_among sessions with a name, and of the first
+-- p_among in the order of the alphabet, so that an old name is found too.
 create or replace function context.session_names(
-    p_workspace text, p_developer text, p_begun text, p_limit int
+    p_workspace text, p_developer text, p_begun text, p_limit int, p_among int
 ) returns table (name text)
 language plpgsql as $$
+declare
+    -- Independent of the locale of the database, and as on SQLite, only ASCII letters are compared without case.
+    folded text := lower(p_begun collate "C");
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
-        select s.name from context.sessions s
-        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.name is not null
-          and starts_with(lower(s.name collate "C"), lower(p_begun collate "C"))
-        group by s.name
-        order by max(s.started_at) desc, s.name collate "C"
+        with begun as (
+            select n.name, n.started_at
+            from (select s.name, s.started_at, s.folded_name from context.sessions s
+                  where s.workspace_id = p_workspace and s.developer_id = p_developer and s.name is not null
+                    and s.user_id >= '' and s.started_at < 'infinity'
+                  order by s.started_at desc, s.id desc limit p_among) n
+            where starts_with(n.folded_name, folded)
+            union all
+            select n.name, n.started_at
+            from (select s.name, s.started_at, s.folded_name from context.sessions s
+                  where s.workspace_id = p_workspace and s.developer_id = p_developer and s.name is not null
+                    and s.folded_name >= folded
+                  order by s.folded_name, s.name, s.started_at desc, s.id desc limit p_among) n
+            where starts_with(n.folded_name, folded)
+        )
+        select b.name from begun b
+        group by b.name
+        order by max(b.started_at) desc, b.name
         limit p_limit;
 end
 $$;
@@ -299,11 +315,14 @@ create or replace function context.named_sessions(
     p_workspace text, p_developer text, p_name text, p_limit int
 ) returns setof context.session_row
 language plpgsql as $$
+declare
+    folded text := lower(p_name collate "C");
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
         select (context.as_row(s)).* from context.sessions s
-        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.name = p_name
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.folded_name = folded
+          and s.name = p_name
         order by s.started_at desc, s.id desc
         limit p_limit;
 end

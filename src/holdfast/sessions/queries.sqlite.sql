@@ -96,10 +96,23 @@ order by started_at desc, id desc
 limit 1;
 
 -- session_names
--- Names that begin with a text, the newest session first; the index of names contains every column that is needed.
+-- Names that begin with a text, the newest session first: of the newest ?5 sessions with a name, and of the first ?5 in
+-- the order of the alphabet, so that an old name is found too.
+with begun as (
+    select name, started_at
+    from (select name, started_at from sessions indexed by sessions_with_name
+          where workspace_id = ?1 and developer_id = ?2 and name is not null and started_at > ''
+          order by started_at desc, id desc limit ?5)
+    where substr(lower(name), 1, length(?3)) = lower(?3)
+    union all
+    select name, started_at
+    from (select name, started_at from sessions indexed by sessions_by_name
+          where workspace_id = ?1 and developer_id = ?2 and name is not null and folded_name >= lower(?3)
+          order by folded_name, name, started_at desc, id desc limit ?5)
+    where substr(lower(name), 1, length(?3)) = lower(?3)
+)
 select name
-from sessions
-where workspace_id = ?1 and developer_id = ?2 and name is not null and substr(lower(name), 1, length(?3)) = lower(?3)
+from begun
 group by name
 order by max(started_at) desc, name
 limit ?4;
@@ -128,7 +141,7 @@ limit ?4;
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
-where workspace_id = ?1 and developer_id = ?2 and name = ?3
+where workspace_id = ?1 and developer_id = ?2 and folded_name = lower(?3) and name = ?3
 order by started_at desc, id desc
 limit ?4;
 

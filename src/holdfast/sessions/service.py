@@ -118,8 +118,8 @@ class SessionService:
 
     async def _find_similar(self, name: str) -> Session:
         """One whose name differs in case; else the refusal offers the nearest name."""
-        begun = await self.store.list_names(name, NAMES_COMPARED)
-        newest = await self.store.list_names("", NAMES_COMPARED)
+        begun = await self.list_names(name, NAMES_COMPARED)
+        newest = await self.list_names("", NAMES_COMPARED)
         similar, is_same = rules.find_similar(name, [*begun, *newest])
         if not is_same:
             raise SessionNotFoundError(name, similar)
@@ -193,10 +193,13 @@ class SessionService:
         return _make_optional_session(row)
 
     async def list_names(self, begun: str = "", limit: int = 50) -> list[str]:
-        """Names that begin like this, of the newest session first; ASCII case does not matter."""
+        """Names that begin like this, of the newest session first; ASCII case does not matter.
+
+        Of very many, those of the newest sessions and those that come first in the alphabet.
+        """
         checked = canonical.check_text("begun", begun, max_bytes=rules.LABEL_BYTES)
         rules.check_count("limit", limit, least=1)
-        return await self.store.list_names(checked, limit)
+        return await self.store.list_names(checked, limit, NAMES_COMPARED)
 
     async def end_session(self, session_id: str) -> None:
         """End it; ending it again does nothing, and nothing of it is removed."""

@@ -139,9 +139,9 @@ class SessionStore:
         rows = await self.database.read(query, *self.owner, worktree, client, native_id)
         return get_first(rows)
 
-    async def list_names(self, begun: str, limit: int) -> list[str]:
+    async def list_names(self, begun: str, limit: int, among: int) -> list[str]:
         query = QUERIES["session_names"]
-        rows = await self.database.read(query, *self.owner, begun, limit)
+        rows = await self.database.read(query, *self.owner, begun, limit, among)
         return [name for (name,) in rows]
 
     async def list_sessions(self, below: str | None, limit: int) -> list[Row]:

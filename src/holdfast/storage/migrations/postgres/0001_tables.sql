@@ -176,7 +176,8 @@ create table context.sessions (
     native_id text,
     repo text,
     worktree text,
-    name text generated always as (metadata ->> 'name') stored,
+    name text collate "C" generated always as (metadata ->> 'name') stored,
+    folded_name text collate "C" generated always as (lower((metadata ->> 'name') collate "C")) stored,
     resumed_from uuid,
     revision bigint not null default 1,
     last_sequence bigint not null default 0,
@@ -193,6 +194,7 @@ comment on column context.sessions.skill is '''backend-service-builder'', etc.';
 comment on column context.sessions.git_branch is 'current working branch';
 comment on column context.sessions.ended_at is 'set when session closes';
 comment on column context.sessions.native_id is 'the id that the client gives its own session';
+comment on column context.sessions.folded_name is 'the name without the case of ASCII letters, as on SQLite';
 comment on column context.sessions.revision is 'counts changes of metadata';
 comment on column context.sessions.last_sequence is 'the number of the newest event';
 comment on column context.sessions.head_hash is 'the newest link of the hash chain';
@@ -202,8 +204,11 @@ create index idx_sessions_started_at on context.sessions (workspace_id, develope
 create index idx_sessions_active
     on context.sessions (workspace_id, developer_id, chatmode, user_id, started_at desc, id desc)
     where ended_at is null and chatmode >= '';
-create index sessions_by_name on context.sessions (workspace_id, developer_id, name, started_at desc, id desc)
+create index sessions_by_name
+    on context.sessions (workspace_id, developer_id, folded_name, name, started_at desc, id desc)
     where name is not null;
+create index sessions_with_name on context.sessions (workspace_id, developer_id, started_at desc, id desc)
+    include (name) where name is not null and user_id >= '';
 create index sessions_by_origin on context.sessions (workspace_id, developer_id, resumed_from, started_at, id)
     where resumed_from is not null;
 create index sessions_open_by_worktree

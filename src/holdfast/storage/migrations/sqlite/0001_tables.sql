@@ -130,6 +130,7 @@ create table sessions (
     repo text,
     worktree text,
     name text generated always as (json_extract(metadata, '$.name')) virtual,
+    folded_name text generated always as (lower(name)) virtual,  -- ASCII letters only
     resumed_from text,
     revision integer not null default 1,
     last_sequence integer not null default 0,
@@ -143,7 +144,10 @@ create index idx_sessions_started_at on sessions (workspace_id, developer_id, st
 create index idx_sessions_active
     on sessions (workspace_id, developer_id, chatmode, user_id, started_at desc, id desc)
     where ended_at is null;
-create index sessions_by_name on sessions (workspace_id, developer_id, name, started_at desc, id desc) where name is not null;
+create index sessions_by_name on sessions (workspace_id, developer_id, folded_name, name, started_at desc, id desc)
+    where name is not null;
+create index sessions_with_name on sessions (workspace_id, developer_id, started_at desc, id desc, name)
+    where name is not null;
 create index sessions_by_origin on sessions (workspace_id, developer_id, resumed_from) where resumed_from is not null;
 create index sessions_open_by_worktree on sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
     where ended_at is null and worktree is not null;
