@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
+from fastapi.routing import APIRoute
+from starlette.types import Scope
 
 from holdfast.app import App
 from holdfast.errors import StoreBusyError
@@ -35,6 +37,25 @@ async def test_without_their_libraries_the_other_doors_are_not_found(app, monkey
         for path in ("/", "/mcp", "/static/console.css"):
             assert is_problem(await client.get(path), 404, "not_found")
         assert (await client.get("/api/health")).status_code == 200
+
+
+async def test_a_request_is_compared_with_each_route_at_most_once(app, monkeypatch):
+    compared: list[str] = []
+    matches = APIRoute.matches
+
+    def count(route: APIRoute, scope: Scope) -> object:
+        compared.append(route.name)
+        return matches(route, scope)
+
+    async with client_of(app) as client:
+        session = (await client.post("/api/sessions", json={"chatmode": "coder"})).json()
+        monkeypatch.setattr(APIRoute, "matches", count)
+        event = {"type": "user_message", "role": "user", "content": "hi"}
+        answer = await client.post(f"/api/sessions/{session['id']}/events", json=event)
+
+    assert answer.status_code == 201
+    assert compared[-1] == "append_event"
+    assert len(compared) == len(set(compared))
 
 
 async def test_a_store_that_breaks_in_a_new_way_is_unhealthy_and_says_only_how(app, monkeypatch):
