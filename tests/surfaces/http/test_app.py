@@ -13,7 +13,7 @@ from holdfast.app import App
 from holdfast.errors import StoreBusyError
 from holdfast.storage.outbox import Outbox
 from holdfast.surfaces.http import app as door
-from holdfast.surfaces.http import health
+from holdfast.surfaces.http import health, sessions
 from holdfast.surfaces.http.token import Keys
 from tests.surfaces.http.server import is_problem
 
@@ -56,6 +56,14 @@ async def test_a_request_is_compared_with_each_route_at_most_once(app, monkeypat
     assert answer.status_code == 201
     assert compared[-1] == "append_event"
     assert len(compared) == len(set(compared))
+
+
+def test_a_change_of_a_session_has_no_dependencies_for_the_framework_to_solve():
+    """It takes longer for each than the guard takes for the whole request."""
+    routes = {route.name: route.dependant for route in sessions.router.routes}
+
+    for name in ("append_event", "update_state", "patch_session", "end_session"):
+        assert routes[name].dependencies == []
 
 
 async def test_a_store_that_breaks_in_a_new_way_is_unhealthy_and_says_only_how(app, monkeypatch):
