@@ -55,10 +55,44 @@ async def main():
 
 anyio.run(main)
 """
-SERVICE, EMPTY_TOOL, TOOL, HTTP = (
+BARE_SERVER = """
+import asyncio, json, socket, sys
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from holdfast import SessionService, open_database
+from holdfast.ground.settings import owner_of
+
+async def main():
+    async with open_database(sys.argv[1]) as database:
+        service = SessionService(database, owner=owner_of("local", "bench"))
+        session = await service.create_session("bench", "u")
+
+        async def append(request):
+            body = await request.json()
+            session_id = request.path_params["session_id"]
+            stored = await service.append_event(session_id, *body.values())
+            return JSONResponse(stored.to_dict(), 201)
+
+        route = Route("/api/sessions/{session_id}/events", append, methods=["POST"])
+        # With its protocol, or asyncio would leave Nagle's algorithm on
+        with socket.socket(proto=socket.IPPROTO_TCP) as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            port = listener.getsockname()[1]
+            said = {"url": f"http://127.0.0.1:{port}", "session": session.id}
+            print(json.dumps(said), flush=True)
+            config = uvicorn.Config(Starlette(routes=[route]), http="h11", log_level="critical")
+            await uvicorn.Server(config).serve(sockets=[listener])
+
+asyncio.run(main())
+"""
+SERVICE, EMPTY_TOOL, TOOL, BARE_HTTP, HTTP = (
     "`SessionService.append_event`",
     "a tool of an empty `mcp` server",
     "MCP tool `session append`",
+    "the same call in a bare Starlette server over a raw socket",
     "`POST /api/sessions/{id}/events` over a raw socket",
 )
 SHORT, LONG = "the page of a session of 100 events", "the page of a session of 100,000 events"
@@ -173,13 +207,30 @@ class Doors:
 async def run_server(environment: dict[str, str]) -> AsyncIterator[Wire]:
     """`holdfast serve` on a free port, and a connection that knows its token."""
     argv = [*installed_command(), "serve", "--port", "0", "--json"]
-    process = subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE)
-    assert process.stdout
-    try:
-        said = json.loads(await asyncio.to_thread(process.stdout.readline))
+    async with started(argv, environment) as said:
         token = Path(said["token_file"]).read_text().strip()
         with closing(Wire(said["url"], token)) as wire:
             yield wire
+
+
+@asynccontextmanager
+async def run_bare_server(
+    database_url: str, environment: dict[str, str]
+) -> AsyncIterator[tuple[Wire, str]]:
+    """The least that the libraries of our door can do for an append, and its one session."""
+    argv = [sys.executable, "-c", BARE_SERVER, database_url]
+    async with started(argv, environment) as said:
+        with closing(Wire(said["url"], token="none")) as wire:
+            yield wire, said["session"]
+
+
+@asynccontextmanager
+async def started(argv: Sequence[str], environment: dict[str, str]) -> AsyncIterator[Any]:
+    """A server, and what its first line says."""
+    process = subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE)
+    assert process.stdout
+    try:
+        yield json.loads(await asyncio.to_thread(process.stdout.readline))
     finally:
         process.terminate()
         process.wait()
@@ -194,9 +245,11 @@ async def append_lanes(folder: Path) -> AsyncIterator[list[Lane]]:
     doors = Doors(folder)
     empty = [sys.executable, "-c", EMPTY_TOOL_SERVER]
     ours = [*installed_command(), "mcp"]
+    bare_url = f"sqlite:///{folder / 'bare.db'}"
     async with (
         open_database(f"sqlite:///{folder / 'service.db'}") as database,
         run_server(doors.environment("http")) as wire,
+        run_bare_server(bare_url, doors.environment("bare")) as (bare_wire, bare_session),
     ):
         service = SessionService(database, owner=OWNER)
         mine = (await service.create_session("bench", "u")).id
@@ -209,8 +262,10 @@ async def append_lanes(folder: Path) -> AsyncIterator[list[Lane]]:
                 await service.append_event(mine, "user_message", "user", text)
 
             async def by_route(text: str) -> None:
-                body = {"type": "user_message", "role": "user", "content": text}
-                wire.post(f"/api/sessions/{theirs}/events", body)
+                post_event(wire, theirs, text)
+
+            async def by_bare_route(text: str) -> None:
+                post_event(bare_wire, bare_session, text)
 
             async def by_empty_tool(text: str) -> None:
                 call_tool(idle, text)
@@ -222,6 +277,7 @@ async def append_lanes(folder: Path) -> AsyncIterator[list[Lane]]:
                 SERVICE: by_service,
                 EMPTY_TOOL: by_empty_tool,
                 TOOL: by_tool,
+                BARE_HTTP: by_bare_route,
                 HTTP: by_route,
             }
             yield [
@@ -238,6 +294,11 @@ def handshaken(argv: Sequence[str], environment: dict[str, str]) -> Any:
         server.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         server.number = 1
         yield server
+
+
+def post_event(wire: Wire, session_id: str, text: str) -> None:
+    body = {"type": "user_message", "role": "user", "content": text}
+    wire.post(f"/api/sessions/{session_id}/events", body)
 
 
 def call_tool(server: Pipe, text: str) -> None:

@@ -117,8 +117,9 @@ From the start of the process to its answer, against a whole run of `python -c p
 the list of tools; the first call of a tool loads the SDK, and costs the time and the memory of an empty `mcp` server.
 """,  # noqa: E501 - the lines of the page
     "doors": """
-Real processes on SQLite.
-""",
+Real processes on SQLite. A server that waits for each request does the same call with cold caches: by itself, it takes
+longer there than in a loop that does nothing else. The bare server has one route and no guard, on the same libraries.
+""",  # noqa: E501 - the lines of the page
     "scaling": """
 On SQLite, twelve events in each session. The first rows are calls in one process, the others requests over a raw socket.
 """,  # noqa: E501 - the lines of the page

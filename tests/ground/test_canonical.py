@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -156,3 +158,16 @@ def test_two_lists_of_parts_have_one_hash_only_if_they_are_equal(
     left: list[bytes], right: list[bytes]
 ) -> None:
     assert (canonical.sha256(*left) == canonical.sha256(*right)) == (left == right)
+
+
+def test_openssl_hashes_where_it_is_loaded_and_is_not_loaded_to_hash() -> None:
+    code = (
+        "import sys\n"
+        "from holdfast.ground import canonical\n"
+        "before = canonical.sha256(b'text')\n"
+        "assert 'hashlib' not in sys.modules\n"
+        "import hashlib\n"
+        "assert type(canonical.new_sha256()) is type(hashlib.sha256())\n"
+        "assert canonical.sha256(b'text') == before\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

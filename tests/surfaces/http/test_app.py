@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
+from fastapi.routing import APIRoute
+from starlette.types import Scope
 
 from holdfast.app import App
 from holdfast.errors import StoreBusyError
 from holdfast.storage.outbox import Outbox
 from holdfast.surfaces.http import app as door
-from holdfast.surfaces.http import health
+from holdfast.surfaces.http import health, sessions
 from holdfast.surfaces.http.token import Keys
 from tests.surfaces.http.server import is_problem
 
@@ -35,6 +37,33 @@ async def test_without_their_libraries_the_other_doors_are_not_found(app, monkey
         for path in ("/", "/mcp", "/static/console.css"):
             assert is_problem(await client.get(path), 404, "not_found")
         assert (await client.get("/api/health")).status_code == 200
+
+
+async def test_a_request_is_compared_with_each_route_at_most_once(app, monkeypatch):
+    compared: list[str] = []
+    matches = APIRoute.matches
+
+    def count(route: APIRoute, scope: Scope) -> object:
+        compared.append(route.name)
+        return matches(route, scope)
+
+    async with client_of(app) as client:
+        session = (await client.post("/api/sessions", json={"chatmode": "coder"})).json()
+        monkeypatch.setattr(APIRoute, "matches", count)
+        event = {"type": "user_message", "role": "user", "content": "hi"}
+        answer = await client.post(f"/api/sessions/{session['id']}/events", json=event)
+
+    assert answer.status_code == 201
+    assert compared[-1] == "append_event"
+    assert len(compared) == len(set(compared))
+
+
+def test_a_change_of_a_session_has_no_dependencies_for_the_framework_to_solve():
+    """It takes longer for each than the guard takes for the whole request."""
+    routes = {route.name: route.dependant for route in sessions.router.routes}
+
+    for name in ("append_event", "update_state", "patch_session", "end_session"):
+        assert routes[name].dependencies == []
 
 
 async def test_a_store_that_breaks_in_a_new_way_is_unhealthy_and_says_only_how(app, monkeypatch):

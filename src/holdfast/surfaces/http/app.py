@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from importlib.util import find_spec
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
@@ -57,12 +57,19 @@ def make_http_app(
     api.state.codes, api.state.tries = codes or login.Codes(), login.Tries()
     api.state.streams = events.Streams(Tail(app.scope.outbox), keys, stopping or asyncio.Event())
     problems.answer_errors(api)
-    for room in (health, state, sessions, memories, workstreams, events, login, metadata):
-        api.include_router(room.router)
+    for room in (sessions, memories, workstreams, events, health, state, login, metadata):
+        _add_routes(api, room.router)
     _add_console(api, app, roots)
     api.router.lifespan_context = _beside(_add_mcp(api, app, seen))
     schema.describe(api)
     return Guard(api, site=site, keys=keys, log=Log(app.settings.home))
+
+
+def _add_routes(api: FastAPI, router: APIRouter) -> None:
+    """As they are. `include_router` makes the framework try them twice for each request, once to
+    find the router and once to find the route.
+    """
+    api.router.routes += router.routes
 
 
 def _beside(runs: AbstractAsyncContextManager[None]) -> Any:
@@ -84,7 +91,7 @@ def _add_console(api: FastAPI, app: App, roots: Sequence[str]) -> None:
         return
     from holdfast.surfaces.console import STATIC, make_console
 
-    api.include_router(make_console(app, roots))
+    _add_routes(api, make_console(app, roots))
     api.mount("/static", StaticFiles(directory=STATIC))
 
 

@@ -37,10 +37,10 @@ class JsonRoute(APIRoute):
             if request.method in READS:
                 return await handle(request)
             text = await _read_json(request)
-            checked = _ParsedRequest(request.scope, request.receive)
             value = parse(text) if text else None
-            checked.keep(text, value)
-            return await handle(checked)
+            # As the framework keeps them: it neither reads nor parses them a second time.
+            request._body, request._json = text, value
+            return await handle(request)
 
         return handle_checked
 
@@ -55,13 +55,6 @@ async def _read_json(request: Request) -> bytes:
     if text:
         raise WrongMediaTypeError("")
     return text
-
-
-class _ParsedRequest(Request):
-    """A request whose body was read and parsed already."""
-
-    def keep(self, text: bytes, value: Any) -> None:
-        self._body, self._json = text, value
 
 
 def check_media_type(given: list[str]) -> None:

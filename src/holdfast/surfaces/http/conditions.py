@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Annotated
 
-from fastapi import Depends, Header
 from starlette.requests import Request
 
 from holdfast.errors import InvalidValueError
@@ -69,22 +67,18 @@ def parse_tags(given: str) -> Condition:
     return Condition(given, frozenset(re.findall(_TAG, given)))
 
 
-async def parse_condition(
-    request: Request,
-    if_match: Annotated[
-        str | None,
-        Header(
-            alias="If-Match",
-            description='The `ETag` of what is to be changed, such as `"3"`; several, or `*`',
-        ),
-    ] = None,
-) -> Condition | None:
+def find_condition(request: Request) -> Condition | None:
     """All lines of the header are one list."""
-    if if_match is None:
-        return None
     lines = request.headers.getlist("If-Match")
+    if not lines:
+        return None
     given = ", ".join(lines)
     return parse_tags(given.strip(" \t"))
 
 
-IfMatch = Annotated[Condition | None, Depends(parse_condition)]
+IF_MATCH = {
+    "name": "If-Match",
+    "in": "header",
+    "schema": {"type": "string"},
+    "description": 'The `ETag` of what is to be changed, such as `"3"`; several, or `*`',
+}

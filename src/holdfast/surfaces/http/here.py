@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
-from fastapi import Depends, Header, Path
+from fastapi import Depends, Path
+from pydantic import AfterValidator
 from starlette.requests import Request
 
 from holdfast.app import App
@@ -21,7 +22,7 @@ async def get_app(request: Request) -> App:
     return app
 
 
-async def parse_session_id(session_id: Annotated[str, Path(description="A session's id")]) -> str:
+def parse_session_id(session_id: str) -> str:
     """Its one spelling; what cannot be an id is not found, before any engine sees it."""
     known = ids.parse_id(session_id)
     if known is None:
@@ -58,26 +59,21 @@ async def get_seen_files(request: Request) -> Callable[[str], bool]:
     return seen.exists
 
 
-async def parse_key(
-    request: Request,
-    key: Annotated[
-        str | None,
-        Header(
-            alias="Idempotency-Key",
-            description=(
-                "The same key again does nothing a second time and answers as the first time did"
-            ),
-            json_schema_extra={"minLength": 1, "maxLength": 200},
-        ),
-    ] = None,
-) -> str | None:
+def find_key(request: Request) -> str | None:
     given = request.headers.getlist("Idempotency-Key")
     if len(given) > 1:
         raise InvalidValueError("Idempotency-Key", ", ".join(given), "is given more than once")
-    return key
+    return next(iter(given), None)
 
 
+KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+    "description": (
+        "The same key again does nothing a second time and answers as the first time did"
+    ),
+}
 Here = Annotated[App, Depends(get_app)]
-SessionId = Annotated[str, Depends(parse_session_id)]
+SessionId = Annotated[str, Path(description="A session's id"), AfterValidator(parse_session_id)]
 SeenFiles = Annotated[Callable[[str], bool], Depends(get_seen_files)]
-Key = Annotated[str | None, Depends(parse_key)]

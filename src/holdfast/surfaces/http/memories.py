@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import Field, WithJsonSchema
+from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
@@ -16,7 +17,7 @@ from holdfast.memories.rules import LIMIT, MIN_RELEVANCE, SOURCE_TYPES
 from holdfast.scope import Scope
 from holdfast.surfaces.http.bodies import JsonRoute
 from holdfast.surfaces.http.errors import AdoptedMemoriesError
-from holdfast.surfaces.http.here import Here, Key
+from holdfast.surfaces.http.here import KEY, Here, find_key
 from holdfast.surfaces.http.models import AnswerModel, QueryModel, RequestModel
 from holdfast.write import Request, write
 
@@ -86,8 +87,13 @@ async def recall(app: Here, asked: Annotated[Question, Query()]) -> Response:
     return JSONResponse({"memories": [memory.to_dict() for memory in found]})
 
 
-@router.post("", status_code=201, responses={201: {"model": Memory}})
-async def remember(app: Here, body: Remember, key: Key = None) -> Response:
+@router.post(
+    "",
+    status_code=201,
+    responses={201: {"model": Memory}},
+    openapi_extra={"parameters": [KEY]},
+)
+async def remember(app: Here, sent: HttpRequest, body: Remember) -> Response:
     """Store a statement; a known one is corroborated instead"""
     fields = body.model_dump()
 
@@ -95,6 +101,7 @@ async def remember(app: Here, body: Remember, key: Key = None) -> Response:
         remembered = await scope.memories.remember(**fields, user_id=app.settings.developer)
         return remembered.memory
 
+    key = find_key(sent)
     request = Request("memory.remember", fields, key=key, target="http", read_again=_get_memory)
     done = await write(app.scope, request, verb)
     return JSONResponse(done.result.to_dict(), 201)

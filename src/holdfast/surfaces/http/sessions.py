@@ -8,12 +8,10 @@ is now.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
-from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
+from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
@@ -22,11 +20,10 @@ from holdfast.scope import Scope
 from holdfast.sessions.model import PatchedSession, Session, SessionEvent, SessionState
 from holdfast.surfaces.http import models
 from holdfast.surfaces.http.bodies import JsonRoute
-from holdfast.surfaces.http.conditions import Condition, IfMatch, session_tag, state_tag
-from holdfast.surfaces.http.here import Here, Key, SeenFiles, SessionId
+from holdfast.surfaces.http.changes import PARAMETERS, parse_change
+from holdfast.surfaces.http.conditions import session_tag, state_tag
+from holdfast.surfaces.http.here import KEY, Here, SeenFiles, SessionId, find_key
 from holdfast.write import Request, write
-
-R = TypeVar("R")
 
 META = {
     "name": "name",
@@ -52,12 +49,18 @@ async def list_sessions(app: Here, page: Annotated[models.SessionsPage, Query()]
     return JSONResponse({"sessions": listed, "more": more, "below": below})
 
 
-@router.post("", status_code=201, responses={201: {"model": models.Session}})
-async def create_session(app: Here, body: models.StartSession, key: Key = None) -> Response:
+@router.post(
+    "",
+    status_code=201,
+    responses={201: {"model": models.Session}},
+    openapi_extra={"parameters": [KEY]},
+)
+async def create_session(app: Here, sent: HttpRequest, body: models.StartSession) -> Response:
     """Start a session"""
     fields = body.model_dump()
     if body.user_id is None:
         fields["user_id"] = app.settings.developer
+    key = find_key(sent)
     request = Request("session.start", fields, key=key, target="http", read_again=_get_session)
     done = await write(app.scope, request, lambda scope: scope.sessions.create_session(**fields))
     return answer(done.result, status=201, location=True)
@@ -71,61 +74,60 @@ async def get_session(app: Here, session_id: SessionId, exists: SeenFiles) -> Re
     return answer(session, resume=text)
 
 
-@router.patch("/{session_id}", responses={200: {"model": models.ChangedSession}})
-async def patch_session(
-    app: Here,
-    session_id: SessionId,
-    body: models.PatchSession,
-    key: Key = None,
-    if_match: IfMatch = None,
-) -> Response:
+@router.patch(
+    "/{session_id}",
+    responses={200: {"model": models.ChangedSession}},
+    openapi_extra=PARAMETERS,
+)
+async def patch_session(sent: HttpRequest, body: models.PatchSession) -> Response:
     """Change its name, hints and context sets, all or none"""
+    change = parse_change(sent)
     given = body.model_dump(by_alias=True, exclude_unset=True)
-    request = _change("session.patch", session_id, given, key, if_match, _get_patched)
-    changes = _list_changes(body)
+    request = change.ask("session.patch", given, _get_patched)
+    fields = _list_fields(body)
     done = await write(
-        app.scope, request, lambda scope: scope.sessions.patch_session(session_id, **changes)
+        change.scope,
+        request,
+        lambda scope: scope.sessions.patch_session(change.session_id, **fields),
     )
     return answer(done.result.session, warnings=list(done.result.warnings))
 
 
-@router.post("/{session_id}/end", responses={200: {"model": models.Session}})
-async def end_session(
-    app: Here,
-    session_id: SessionId,
-    body: models.Nothing = NOTHING,
-    key: Key = None,
-    if_match: IfMatch = None,
-) -> Response:
+@router.post(
+    "/{session_id}/end",
+    responses={200: {"model": models.Session}},
+    openapi_extra=PARAMETERS,
+)
+async def end_session(sent: HttpRequest, body: models.Nothing = NOTHING) -> Response:
     """End it; ending it again does nothing, and nothing of it is removed"""
+    change = parse_change(sent)
 
     async def verb(scope: Scope) -> Session:
-        await scope.sessions.end_session(session_id)
-        return await scope.sessions.get_session(session_id)
+        await scope.sessions.end_session(change.session_id)
+        return await scope.sessions.get_session(change.session_id)
 
-    request = _change("session.end", session_id, {}, key, if_match, _get_session)
-    done = await write(app.scope, request, verb)
+    request = change.ask("session.end", {}, _get_session)
+    done = await write(change.scope, request, verb)
     return answer(done.result)
 
 
 @router.post(
     "/{session_id}/resume",
     responses={200: {"model": models.SessionWithResume}, 201: {"model": models.SessionWithResume}},
+    openapi_extra=PARAMETERS,
 )
 async def resume_session(
-    app: Here,
-    session_id: SessionId,
-    exists: SeenFiles,
-    body: models.Nothing = NOTHING,
-    key: Key = None,
-    if_match: IfMatch = None,
+    sent: HttpRequest, exists: SeenFiles, body: models.Nothing = NOTHING
 ) -> Response:
     """Continue a session: an open one as it is (200), an ended one in a new session (201)"""
-    request = _change("session.resume", session_id, {}, key, if_match, _get_session)
-    done = await write(app.scope, request, lambda scope: scope.sessions.resume_session(session_id))
+    change = parse_change(sent)
+    request = change.ask("session.resume", {}, _get_session)
+    done = await write(
+        change.scope, request, lambda scope: scope.sessions.resume_session(change.session_id)
+    )
     session = done.result
-    text = await app.scope.sessions.get_resume_text(session.id, exists)
-    if session.id == session_id:
+    text = await change.scope.sessions.get_resume_text(session.id, exists)
+    if session.id == change.session_id:
         return answer(session, resume=text)
     return answer(session, status=201, location=True, resume=text)
 
@@ -157,22 +159,28 @@ async def list_events(
     return JSONResponse({"events": listed, "more": more, "after": after, "warnings": warnings})
 
 
-@router.post("/{session_id}/events", status_code=201, responses={201: {"model": models.Event}})
-async def append_event(
-    app: Here,
-    session_id: SessionId,
-    body: models.AppendEvent,
-    key: Key = None,
-    if_match: IfMatch = None,
-) -> Response:
+@router.post(
+    "/{session_id}/events",
+    status_code=201,
+    responses={201: {"model": models.Event}},
+    openapi_extra=PARAMETERS,
+)
+async def append_event(sent: HttpRequest, body: models.AppendEvent) -> Response:
     """Append an event; its number follows the last one"""
-    fields = body.model_dump()
-    event_type = fields.pop("type")
-    request = _change("session.append", session_id, body.model_dump(), key, if_match, _get_event)
+    change = parse_change(sent)
+    request = change.ask("session.append", body.model_dump(), _get_event)
     done = await write(
-        app.scope,
+        change.scope,
         request,
-        lambda scope: scope.sessions.append_event(session_id, event_type, **fields),
+        lambda scope: scope.sessions.append_event(
+            change.session_id,
+            body.type,
+            body.role,
+            body.content,
+            body.parts,
+            event_id=body.event_id,
+            expected_sequence=body.expected_sequence,
+        ),
     )
     return JSONResponse(done.result.to_dict(), 201)
 
@@ -187,22 +195,19 @@ async def get_state(app: Here, session_id: SessionId) -> Response:
     return answer_state(state)
 
 
-@router.patch("/{session_id}/state", responses={200: {"model": models.SessionState}})
-async def update_state(
-    app: Here,
-    session_id: SessionId,
-    body: models.PatchState,
-    key: Key = None,
-    if_match: IfMatch = None,
-) -> Response:
+@router.patch(
+    "/{session_id}/state",
+    responses={200: {"model": models.SessionState}},
+    openapi_extra=PARAMETERS,
+)
+async def update_state(sent: HttpRequest, body: models.PatchState) -> Response:
     """Merge into its scratchpad; `If-Match` takes its own tag or the session's"""
-    request = _change(
-        "session.update_state", session_id, body.model_dump(), key, if_match, _get_state
-    )
-    if if_match is not None:
-        request = replace(request, condition=partial(if_match.check_state, session_id=session_id))
+    change = parse_change(sent)
+    request = change.ask_for_state("session.update_state", body.model_dump(), _get_state)
     done = await write(
-        app.scope, request, lambda scope: scope.sessions.update_state(session_id, body.scratchpad)
+        change.scope,
+        request,
+        lambda scope: scope.sessions.update_state(change.session_id, body.scratchpad),
     )
     return answer_state(done.result)
 
@@ -223,25 +228,6 @@ def answer(session: Session, *, status: int = 200, location: bool = False, **mor
 
 def answer_state(state: SessionState) -> Response:
     return JSONResponse(state.to_dict(), headers={"ETag": state_tag(state)})
-
-
-def _change(
-    operation: str,
-    session_id: str,
-    body: Mapping[str, Any],
-    key: str | None,
-    if_match: Condition | None,
-    read_again: Callable[[Scope, str], Awaitable[R]],
-) -> Request[R]:
-    """A write to a session that exists; the condition belongs to what a key stands for."""
-    request = Request(operation, body, key=key, target=f"http {session_id}", read_again=read_again)
-    if if_match is None:
-        return request
-    return replace(
-        request,
-        arguments={**body, "If-Match": if_match.given},  # no body has a field of that name
-        condition=partial(if_match.check, session_id=session_id),
-    )
 
 
 async def _get_session(scope: Scope, session_id: str) -> Session:
@@ -268,7 +254,7 @@ async def _load_page(
     return events[:limit], len(events) > limit
 
 
-def _list_changes(body: models.PatchSession) -> dict[str, Any]:
+def _list_fields(body: models.PatchSession) -> dict[str, Any]:
     """What the caller has named; the rest stays."""
     given = body.model_fields_set
     named = [field for field in META if field in given]
