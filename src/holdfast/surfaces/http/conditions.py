@@ -79,6 +79,7 @@ def find_condition(request: Request) -> Condition | None:
 IF_MATCH = {
     "name": "If-Match",
     "in": "header",
-    "schema": {"type": "string"},
+    "required": False,
+    "schema": {"anyOf": [{"type": "string"}, {"type": "null"}]},
     "description": 'The `ETag` of what is to be changed, such as `"3"`; several, or `*`',
 }

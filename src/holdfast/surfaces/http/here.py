@@ -69,7 +69,8 @@ def find_key(request: Request) -> str | None:
 KEY = {
     "name": "Idempotency-Key",
     "in": "header",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+    "required": False,
+    "schema": {"anyOf": [{"type": "string"}, {"type": "null"}], "minLength": 1, "maxLength": 200},
     "description": (
         "The same key again does nothing a second time and answers as the first time did"
     ),
