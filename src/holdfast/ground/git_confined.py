@@ -20,6 +20,7 @@ from holdfast.ground.confined import ConfinedRoot, FileCopy, OpenFolder
 from holdfast.ground.errors import FileMissingError, GitFailedError
 from holdfast.ground.git_files import Difference, parse_differences
 from holdfast.ground.git_history import QUIET_DIFF, LineCount, count_lines, find_head
+from holdfast.ground.git_links import find_way_out
 from holdfast.ground.git_process import Git, name_open_folder, text
 from holdfast.ground.git_repository import NO_REPOSITORY, check_commit
 from holdfast.ground.git_tree import hash_object
@@ -64,8 +65,9 @@ def open_repository(
     """The innermost repository around the last open folder.
 
     Below the root `.git` has to be git's own folder, or a file whose repository names this working
-    tree too; anything else would be a way to every repository of the machine. Above the root it is
-    where the person who named the root has it.
+    tree too; anything else would be a way to every repository of the machine. So would links and
+    names of other folders inside of it. Above the root it is where the person who named the root
+    has it.
     """
     with ExitStack() as closing:
         depths = [depth for depth, folder in enumerate(opened) if _has_git(folder)]
@@ -83,6 +85,8 @@ def open_repository(
             yield None
             return
         closing.callback(os.close, git_dir)
+        if depths:
+            _check_contents(git_dir, folder)
         yield _read_repository(tree, git_dir, inside, folder)
 
 
@@ -193,6 +197,15 @@ def _is_same_folder(path: str, start: int, tree: OpenFolder) -> bool:
     with suppress(OSError):
         return os.path.samestat(os.stat(path, dir_fd=start), os.fstat(tree.fd))
     return False
+
+
+def _check_contents(git_dir: int, folder: str) -> None:
+    try:
+        way_out = find_way_out(git_dir)
+    except OSError as error:  # not as git keeps it
+        raise GitFailedError(folder, str(error)) from None
+    if way_out is not None:
+        raise GitFailedError(folder, f"its contents are kept elsewhere ({way_out})")
 
 
 def _read_repository(

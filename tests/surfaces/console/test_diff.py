@@ -3,6 +3,7 @@ words otherwise.
 """
 
 import os
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -413,6 +414,87 @@ def test_a_folder_through_a_link_or_outside_is_refused(repo: Repo, roots: list[C
 
 def test_an_empty_diff_has_no_files():
     assert list(parse_diff("")) == []
+
+
+# --- git's own folder leads to another one --------------------------------------------------------
+
+
+def name_common(git: Path, outside: Path) -> None:
+    (git / "commondir").write_text(f"{outside}\n")
+
+
+def name_alternates(git: Path, outside: Path) -> None:
+    (git / "objects/info").mkdir(exist_ok=True)
+    (git / "objects/info/alternates").write_text(f"{outside / 'objects'}\n")
+    copy_branch(git, outside)
+
+
+def link_objects(git: Path, outside: Path) -> None:
+    shutil.rmtree(git / "objects")
+    (git / "objects").symlink_to(outside / "objects")
+    copy_branch(git, outside)
+
+
+def link_each_object(git: Path, outside: Path) -> None:
+    for place in (outside / "objects").glob("??/*"):
+        (git / "objects" / place.parent.name).mkdir(exist_ok=True)
+        (git / "objects" / place.parent.name / place.name).symlink_to(place)
+    copy_branch(git, outside)
+
+
+def link_index(git: Path, outside: Path) -> None:
+    (git / "index").symlink_to(outside / "index")
+
+
+def copy_branch(git: Path, outside: Path) -> None:
+    (git / "refs/heads/main").write_text((outside / "refs/heads/main").read_text())
+
+
+def pretend_worktree(git: Path, outside: Path) -> None:
+    """A file that names a folder which names this working tree, and the objects of another."""
+    fake = git.parent.parent / "fake"
+    git.rename(fake)
+    git.write_text(f"gitdir: {fake}\n")
+    (fake / "gitdir").write_text(f"{git}\n")
+    name_common(fake, outside)
+
+
+@pytest.mark.parametrize(
+    "mislead",
+    [
+        name_common,
+        name_alternates,
+        link_objects,
+        link_each_object,
+        link_index,
+        pretend_worktree,
+    ],
+)
+def test_a_repository_that_takes_its_contents_from_elsewhere_is_refused(
+    repo: Repo, roots: list[ConfinedRoot], tmp_path: Path, mislead: Callable[[Path, Path], None]
+):
+    nested, outside = Repo(repo.folder / "nested"), Repo(tmp_path / "outside")
+    outside.write("only_secret.py", "secret\n")
+    outside.commit()
+    mislead(nested.folder / ".git", outside.folder / ".git")
+
+    for path in ("nested/only_secret.py", "nested"):
+        with pytest.raises((GitFailedError, FileMissingError)) as refused:
+            open_diff(roots, path)
+        assert "secret\n" not in repr(refused.value)
+    with pytest.raises(GitFailedError, match="kept elsewhere"):
+        open_diff(roots, "nested")
+
+
+def test_linked_working_trees_and_submodules_below_a_root_are_shown(
+    repo: Repo, roots: list[ConfinedRoot]
+):
+    repo.git("worktree", "add", "-q", "linked")
+    repo.git("clone", "-q", "--no-hardlinks", ".", "copied")
+    for folder in ("linked", "copied"):
+        repo.write(f"{folder}/src/retry.py", RETRY + "# more\n")
+
+        assert open_diff(roots, f"{folder}/src/retry.py").added == 1
 
 
 # --- another process that swaps folders for links -------------------------------------------------
