@@ -63,6 +63,12 @@ class Pages:
 
 
 @pytest.fixture
+def database_url(sqlite_url: str) -> str:
+    """A page reads through the services, which are tested on both engines."""
+    return sqlite_url
+
+
+@pytest.fixture
 async def pages(database_url: str, workspace: str, tmp_path: Path) -> AsyncIterator[Pages]:
     store = {"HOLDFAST_DATABASE": database_url, "HOLDFAST_WORKSPACE": workspace}
     settings = load_settings({"HOLDFAST_HOME": str(tmp_path / "home"), "HOME": "/", **store})
