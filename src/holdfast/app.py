@@ -242,6 +242,7 @@ class App:
         if self.wait_seconds is not None or not sqlite_path(self.settings.database):
             await capture.store_record(self.database, owner, record)
             return
-        await self.database.try_transaction(  # type: ignore[attr-defined]  # of SQLite
-            lambda tx: capture.store_record(InTransaction("sqlite", tx), owner, record)
+        await self.database.try_transaction(
+            lambda tx: capture.store_record(InTransaction("sqlite", tx), owner, record),
+            seconds=0.0,
         )

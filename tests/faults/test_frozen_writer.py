@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from holdfast.app import App
+from holdfast.bundles import service as bundle_service
 from holdfast.ground import files
 from holdfast.ground.settings import load_settings
 from holdfast.surfaces.cli import main
@@ -35,6 +36,7 @@ CLI_READS = [
     ("context", "show", "--session", "SESSION"),
     ("memory", "list"),
     ("status",),
+    ("bundle", "show"),
 ]
 HTTP_READS = [
     "/api/state",
@@ -80,6 +82,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch, frozen: Child) -> None:
         raise AssertionError(f"a read waited {seconds} s")
 
     monkeypatch.setattr(time, "sleep", refuse)
+    monkeypatch.setattr(bundle_service, "RECEIPT_SECONDS", 0.0)
 
 
 @asynccontextmanager
@@ -121,6 +124,16 @@ async def test_every_http_read_answers(session_id: str, no_pauses: None):
         for path in HTTP_READS:
             answer = await client.get(path.replace("SESSION", session_id))
             assert answer.status_code == 200, answer.text
+
+
+def test_a_bundle_that_nobody_could_keep_says_so(
+    no_pauses: None, capsys: pytest.CaptureFixture[str]
+):
+    assert bundle_service.RECEIPT_SECONDS <= 1
+    assert main(["bundle", "show"]) == 0
+
+    first_line = capsys.readouterr().out.splitlines()[0]
+    assert first_line.endswith("receipt not kept: the store is busy")
 
 
 async def test_every_call_over_mcp_gets_its_store_at_once(no_pauses: None):

@@ -55,7 +55,7 @@ class RoundService:
         number, current = await self._find_last(context.key)
         if current and not current.is_over:
             raise errors.RoundOpenError(current.topic)
-        bundle = await self.bundles.build("planning", workstream_id)
+        bundle = await self.bundles.build("planning", workstream_id, keeps_receipt=True)
         started = rounds.start(topic, receipt_id=bundle.id, now=self._now())
         await self._keep(context.key, number + 1, started)
         return _make_step(started, bundle)
@@ -144,7 +144,7 @@ class RoundService:
         bundle = await self.bundles.find_bundle(current.receipt_id)
         if bundle:
             return current, bundle
-        bundle = await self.bundles.build("planning", workstream_id)
+        bundle = await self.bundles.build("planning", workstream_id, keeps_receipt=True)
         return replace(current, receipt_id=bundle.id), bundle
 
     async def _note_result(self, known: KeptRound, result: rounds.RoundResult) -> None:

@@ -15,13 +15,14 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles import budget, errors, receipts, render, sections
 from holdfast.bundles.gathering import BundleRequest, Gatherer
 from holdfast.bundles.model import PHASES, Bundle, BundleExplanation, Gathered, Receipt, Section
 from holdfast.bundles.receipts import short_id
-from holdfast.errors import HoldfastError, InvalidValueError
+from holdfast.errors import HoldfastError, InvalidValueError, StoreBusyError
 from holdfast.ground import canonical, clock, ids
 from holdfast.ground.off_loop import off_loop
 from holdfast.storage.journal import JournalEntry
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
     from holdfast.storage.journal import Journal
 
     NativeIds = Callable[[str, str | None], Awaitable[Mapping[str, Any]]]
+    Keep = Callable[[str, "BundleDraft"], Awaitable[Bundle]]
 
 RECEIPT = "receipt"
+NOT_KEPT = "not kept: the store is busy"
+RECEIPT_SECONDS = 1.0  # a reader waits for another writer so long
 LOOKED_BACK = 1_000  # so many receipts are searched for a short id
 TIME_CHARS = 14  # the first part of an id holds the time when it was made
 
@@ -54,11 +58,21 @@ class BundleDraft:
         head = sections.make_head(self.gathered)
         return receipts.hash_body(head, self.sections, self.total)
 
-    def make_receipt(self, receipt_id: str, created_at: datetime) -> Receipt:
+    @property
+    def subject(self) -> list[str]:
+        """What its receipt is about."""
+        judged = self.gathered.judged
+        if judged is None:
+            return [self.wanted.phase]
+        return [*judged.context.key, self.wanted.phase]
+
+    def make_receipt(
+        self, receipt_id: str, created_at: datetime, *, shown_as: str | None = None
+    ) -> Receipt:
         return receipts.make_receipt(
             receipt_id,
             created_at,
-            replace(self.gathered, receipt=short_id(receipt_id)),
+            replace(self.gathered, receipt=shown_as or short_id(receipt_id)),
             self.sections,
             self.total,
             session_id=self.wanted.session_id,
@@ -99,17 +113,23 @@ class BundleService:
         limit: int | None = None,
         session_id: str | None = None,
         worktree: str | None = None,
+        keeps_receipt: bool = False,
     ) -> Bundle:
-        """A new bundle with its receipt; for a session the same bytes again while they are true."""
+        """A new bundle with its receipt; for a session the same bytes again while they are true.
+
+        A store that is busy keeps nobody from reading: then the receipt is left out, unless it must
+        be kept because it is needed later.
+        """
         if phase not in PHASES:
             raise InvalidValueError("Phase", phase, "is unknown", known=PHASES)
         total = budget.total_for(phase, self._find_client_limit(client), limit)
         session = await self._get_session(session_id)
         wanted = BundleRequest(phase, workstream_id, client, session, worktree)
         draft = await self._make_draft(wanted, total)
+        keep = partial(self._keep, waits=keeps_receipt)
         if session is None:
-            return await self._keep(ids.new_id(), draft)
-        return await self._build_frozen(session, draft)
+            return await keep(ids.new_id(), draft)
+        return await self._build_frozen(session, draft, keep)
 
     async def preview(
         self,
@@ -213,16 +233,16 @@ class BundleService:
         parts = await off_loop(sections.make_sections, gathered)
         return BundleDraft(wanted, gathered, parts, total)
 
-    async def _build_frozen(self, session: Session, draft: BundleDraft) -> Bundle:
+    async def _build_frozen(self, session: Session, draft: BundleDraft, keep: Keep) -> Bundle:
         name = await off_loop(self._name_draft, session, draft)
         frozen_id = session.id[:TIME_CHARS] + name[TIME_CHARS:]
         kept = await self.journal.find(RECEIPT, frozen_id)
         if kept is None:
-            return await self._keep(frozen_id, draft)
+            return await keep(frozen_id, draft)
         bundle = await off_loop(receipts.find_bundle, kept)
         if bundle is None:
             # What was forgotten, or what another version made, is not made again under its id.
-            return await self._keep(ids.new_id(), draft)
+            return await keep(ids.new_id(), draft)
         return bundle
 
     def _name_draft(self, session: Session, draft: BundleDraft) -> str:
@@ -237,17 +257,20 @@ class BundleService:
             draft.hash_body(),
         )
 
-    async def _keep(self, receipt_id: str, draft: BundleDraft) -> Bundle:
+    async def _keep(self, receipt_id: str, draft: BundleDraft, *, waits: bool) -> Bundle:
         """The first receipt under an id counts: another process may have been faster."""
-        subject = [draft.wanted.phase]
-        judged = draft.gathered.judged
-        if judged:
-            subject = [*judged.context.key, *subject]
         receipt = draft.make_receipt(receipt_id, self.now())
         content = await off_loop(receipt.to_content)
-        entry = await self.journal.add(RECEIPT, subject, content, entry_id=receipt_id)
-        kept = receipts.read_receipt(entry)
-        return await off_loop(receipts.rebuild, kept)
+        add = self.journal.add if waits else partial(self.journal.try_add, seconds=RECEIPT_SECONDS)
+        try:
+            entry = await add(RECEIPT, draft.subject, content, entry_id=receipt_id)
+        except StoreBusyError:
+            if waits:
+                raise
+            receipt = draft.make_receipt(receipt_id, self.now(), shown_as=NOT_KEPT)
+        else:
+            receipt = receipts.read_receipt(entry)
+        return await off_loop(receipts.rebuild, receipt)
 
     async def _find_repo(self) -> str | None:
         """Of the checkout; None where it is unknown, because a receipt is found without it too."""

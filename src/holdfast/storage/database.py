@@ -50,6 +50,11 @@ if TYPE_CHECKING:
         async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
             """Several verbs, all or none."""
 
+        async def try_transaction(
+            self, work: Callable[[Transaction], Awaitable[T]], seconds: float
+        ) -> T:
+            """The same for a caller that must not wait longer: then the store is busy."""
+
         async def scrub(self) -> None:
             """Remove erased content from the store's side files, as far as the engine can."""
 

@@ -38,6 +38,11 @@ class InTransaction:
     async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
         return await work(self._tx)
 
+    async def try_transaction(
+        self, work: Callable[[Transaction], Awaitable[T]], seconds: float
+    ) -> T:
+        return await work(self._tx)
+
     async def scrub(self) -> None:
         """The write-ahead log cannot be emptied from inside a transaction."""
 

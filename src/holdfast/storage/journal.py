@@ -47,19 +47,31 @@ class Journal:
         entry_id: str | None = None,
     ) -> JournalEntry:
         """Store a document; the same id again returns the first one unchanged."""
-        text = await off_loop(canonical.canonical_object, kind, content, max_bytes=CONTENT_BYTES)
-        rows = await self.database.write(
-            QUERIES["keep_entry"],
-            *self.owner,
-            entry_id or ids.new_id(),
-            kind,
-            _format_subject(subject),
-            text,
+        row = await self._make_row(kind, subject, content, entry_id)
+        rows = await self.database.write(QUERIES["keep_entry"], *row)
+        return _parse_kept(rows)
+
+    async def try_add(
+        self,
+        kind: str,
+        subject: Sequence[str],
+        content: dict[str, Any],
+        *,
+        entry_id: str,
+        seconds: float,
+    ) -> JournalEntry:
+        """The same, where a store that stays busy is an error and not worth the wait."""
+        row = await self._make_row(kind, subject, content, entry_id)
+        rows = await self.database.try_transaction(
+            lambda tx: tx.run(QUERIES["keep_entry"], *row), seconds
         )
-        if not rows:
-            raise IdTakenError
-        [row] = rows
-        return _parse_entry(row)
+        return _parse_kept(rows)
+
+    async def _make_row(
+        self, kind: str, subject: Sequence[str], content: dict[str, Any], entry_id: str | None
+    ) -> tuple[str, ...]:
+        text = await off_loop(canonical.canonical_object, kind, content, max_bytes=CONTENT_BYTES)
+        return *self.owner, entry_id or ids.new_id(), kind, _format_subject(subject), text
 
     async def find(self, kind: str, entry_id: str) -> JournalEntry | None:
         known_id = ids.parse_id(entry_id)
@@ -101,6 +113,13 @@ class Journal:
 
 def _format_subject(parts: Sequence[str]) -> str:
     return canonical.canonical_json("subject", list(parts), max_bytes=CONTENT_BYTES)
+
+
+def _parse_kept(rows: Sequence[Row]) -> JournalEntry:
+    if not rows:
+        raise IdTakenError
+    [row] = rows
+    return _parse_entry(row)
 
 
 def _parse_entries(rows: Sequence[Row]) -> list[JournalEntry]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import asyncpg
 
-from holdfast.errors import InvalidValueError
+from holdfast.errors import InvalidValueError, StoreBusyError
 from holdfast.ground import settings
 from holdfast.storage import errors, postgres_migrate
 from holdfast.storage.database import PATIENCE_SECONDS
@@ -247,6 +247,15 @@ class PostgresDatabase:
 
         async with translate_errors(self.where):
             return await _retry_rolled_back(once)
+
+    async def try_transaction(
+        self, work: Callable[[Transaction], Awaitable[T]], seconds: float
+    ) -> T:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self.transaction(work)
+        except TimeoutError:
+            raise StoreBusyError(self.where) from None
 
     async def scrub(self) -> None:
         """Nothing to do here: PostgreSQL's own vacuum removes the old row versions."""

@@ -266,18 +266,14 @@ class SqliteDatabase:
             return take_outcome(outcome)  # type: ignore[no-any-return]
         return await self._open_group().submit(loop, work)  # type: ignore[no-any-return]
 
-    async def try_transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
-        """Once, without waiting: the store is free, or it is busy.
+    async def try_transaction(
+        self, work: Callable[[Transaction], Awaitable[T]], seconds: float
+    ) -> T:
+        """Without the group, whose thread may be waiting for another process."""
+        from holdfast.ground.off_loop import off_loop  # a hook never gets here
 
-        Without the group, whose thread may be waiting for another process.
-        """
         self._check_open()
-        if _running_loop() is None:
-            outcomes = self.try_commit([work])
-        else:
-            import asyncio  # it is loaded: a loop runs
-
-            outcomes = await asyncio.to_thread(self.try_commit, [work])
+        outcomes = await off_loop(self._commit_within, [work], seconds)
         if outcomes is None:
             raise StoreBusyError(self.path)
         [outcome] = outcomes
@@ -368,6 +364,14 @@ class SqliteDatabase:
             return outcomes
         finally:
             self._write_lock.release()
+
+    def _commit_within(self, works: Sequence[Work], seconds: float) -> list[Any] | None:
+        deadline = time.monotonic() + seconds
+        while (outcomes := self.try_commit(works)) is None:
+            if time.monotonic() >= deadline:
+                return None
+            time.sleep(PAUSE_SECONDS)
+        return outcomes
 
     def _begin(self) -> None:
         """Wait for our turn, then for the lock, in short steps: SQLite's own ones grow longer."""
