@@ -14,4 +14,8 @@ EXAMPLES = (
     errors.ReadOnlyContextError("repo_context.json was written by a newer version."),
     errors.SharedContextOffError(),
     errors.SharedContextOffError(repo="example.org/payouts"),
+    errors.SharedContextOffError(
+        repo="example.org/payouts",
+        refused="configs/graph_config.yaml is larger than 1,048,576 bytes, which counts as off.",
+    ),
 )

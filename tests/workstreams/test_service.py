@@ -1124,6 +1124,96 @@ async def test_a_repository_can_switch_it_off_and_not_on(repo: Repo, database: A
         await is_on(service_in(repo, database, environment={"SHARED_CONTEXT_ENABLED": "maybe"}))
 
 
+def make_large(place: Path) -> None:
+    place.write_text("shared_context: true\n" + "#" * (1 << 20))
+
+
+def make_link(place: Path) -> None:
+    (place.parent / "real.yaml").write_text("shared_context: true\n")
+    place.symlink_to("real.yaml")
+
+
+def make_link_to_folder(place: Path) -> None:
+    real = place.parent.with_name("real-configs")
+    place.parent.rename(real)
+    (real / place.name).write_text("shared_context: true\n")
+    place.parent.symlink_to(real)
+
+
+def make_utf_16(place: Path) -> None:
+    place.write_bytes("shared_context: true\n".encode("utf-16"))
+
+
+def make_utf_16_without_mark(place: Path) -> None:
+    place.write_bytes("shared_context: true\n".encode("utf-16-le"))
+
+
+def make_pipe(place: Path) -> None:
+    os.mkfifo(place)
+
+
+@pytest.fixture
+def consent() -> None:
+    """The person's own settings switch it on."""
+    home = Path(os.environ["HOLDFAST_HOME"])
+    home.mkdir(exist_ok=True)
+    (home / "settings.json").write_text(json.dumps({"shared_context": True}))
+
+
+@pytest.mark.usefixtures("consent")
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (make_large, "is larger than 1,048,576 bytes"),
+        (make_link, "is reached through a symbolic link"),
+        (make_link_to_folder, "is reached through a symbolic link"),
+        (make_utf_16, "is not text in UTF-8"),
+        (make_utf_16_without_mark, "is not text in UTF-8"),
+        (make_pipe, "is not a regular file"),
+        (Path.mkdir, "is not a regular file"),
+    ],
+)
+async def test_a_configuration_that_cannot_be_read_counts_as_off(
+    repo: Repo, database: Any, make: Callable[[Path], None], why: str
+):
+    place = repo.folder / "configs/graph_config.yaml"
+    place.parent.mkdir()
+    make(place)
+
+    with pytest.raises(errors.SharedContextOffError) as refused:
+        await service_in(repo, database, environment={}).decide("x")
+
+    assert "configs/graph_config.yaml" in refused.value.message
+    assert why in refused.value.message
+    assert not (repo.folder / "data").exists()
+
+
+@pytest.mark.usefixtures("consent")
+async def test_something_else_that_is_called_configs_says_nothing(repo: Repo, database: Any):
+    work = service_in(repo, database, environment={})
+    configs = repo.folder / "configs"
+
+    configs.write_text("not a folder")
+    assert await is_on(work)
+    configs.unlink()
+    configs.symlink_to("missing")
+    assert await is_on(work)
+
+
+@pytest.mark.usefixtures("consent")
+async def test_a_comment_beside_the_flag_does_not_hide_what_a_repository_says(
+    repo: Repo, database: Any
+):
+    repo.write(
+        "configs/graph_config.yaml", "shared_context:  # repository policy\n  enabled: false\n"
+    )
+
+    with pytest.raises(errors.SharedContextOffError, match="says so in line 1"):
+        await service_in(repo, database, environment={}).decide("x")
+
+    assert not (repo.folder / "data").exists()
+
+
 async def test_outside_of_a_repository_it_says_so(tmp_path: Path, database: Any):
     outside = Repo(tmp_path / "outside", begin=False)
     outside.folder.mkdir()

@@ -26,14 +26,12 @@ from holdfast.workstreams.entries import Pointer
 from holdfast.workstreams.evidence import Evidence
 from holdfast.workstreams.file_text import FileText
 from holdfast.workstreams.model import Key
-from holdfast.workstreams.store import CONFIG, WorkstreamFiles, make_relative
+from holdfast.workstreams.store import CONFIG_PATH, WorkstreamFiles, make_relative
 
 FILE_BYTES = 16 << 20
 GIT_FOLDER = ".git"
 TOO_MUCH = f"is more than one call reads, which is {LOOK_BYTES >> 20} MiB; give fewer at once"
-ASKS = f"configs/{CONFIG} asks for it, which a file in the repository cannot do."
-REFUSES = f"configs/{CONFIG} says so."
-_CONFIGURED = {True: ASKS, False: REFUSES, None: ""}
+ASKS = f"{CONFIG_PATH} asks for it, which a file in the repository cannot do."
 
 
 @dataclass(frozen=True)
@@ -153,27 +151,30 @@ def open_checkout(
         raise errors.NoRepositoryError(folder)
     _check_excludes(repository)
     own = WorkstreamFiles(repository.root, _check_folder(user.context_folder))
-    configured = _find_flag(own)
+    configured = flag.find_flag(own.load_config())
     chosen = user.shares(repository.repo)
     if not flag.is_shared(
-        asked=share, environment=variable, chosen=chosen, repository_says=configured
+        asked=share, environment=variable, chosen=chosen, repository_says=configured.is_on
     ):
-        says = _CONFIGURED[configured]
-        raise errors.SharedContextOffError(settings_file, repo=repository.repo, says=says)
+        raise errors.SharedContextOffError(
+            settings_file,
+            repo=repository.repo,
+            says=ASKS if configured.is_on else "",
+            refused=_describe_refusal(configured),
+        )
     return Checkout(repository, own, user, place)
 
 
-def _find_flag(files: WorkstreamFiles) -> bool | None:
-    config = files.find_config()
-    if not config:
-        return None
-    return flag.find_flag_in_config(config)
+def _describe_refusal(configured: flag.ConfiguredFlag) -> str:
+    if not configured.reason:
+        return ""
+    return f"{CONFIG_PATH} {configured.reason}."
 
 
 def _is_asked_for(folder: str, user: UserSettings) -> bool:
     """Whether a file in the repository asks for what only a person can allow."""
     files = WorkstreamFiles(find_worktree(folder), user.context_folder)
-    return _find_flag(files) is True
+    return flag.find_flag(files.load_config()).is_on is True
 
 
 def _check_excludes(repository: git.Repository) -> None:

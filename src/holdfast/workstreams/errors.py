@@ -73,17 +73,26 @@ class SharedContextOffError(Refused):
         *,
         repo: str | None = None,
         says: str = "",
+        refused: str = "",
     ) -> None:
-        setting = f'"shared_context": true in {settings_file}'
+        """`refused` is what the repository's own file says, which settings do not overrule."""
         sentences = ["Shared context is off, so nothing is kept in this repository."]
-        if says:
-            sentences.append(says)
-        sentences.append(f"Switch it on with SHARED_CONTEXT_ENABLED=true, or with {setting}.")
-        next_action = Action("repository.name")
-        if repo:
-            sentences.append(f"This repository is called {repo} there.")
-            next_action = Action("shared_context.try")
+        if refused:
+            sentences += [refused, "Change that file, or set SHARED_CONTEXT_ENABLED=true."]
+        else:
+            sentences += _describe_switch(settings_file, repo, says)
+        next_action = Action("shared_context.try") if repo else Action("repository.name")
         super().__init__(" ".join(sentences), next_actions=[next_action])
+
+
+def _describe_switch(settings_file: str, repo: str | None, says: str) -> list[str]:
+    setting = f'"shared_context": true in {settings_file}'
+    sentences = [f"Switch it on with SHARED_CONTEXT_ENABLED=true, or with {setting}."]
+    if says:
+        sentences.insert(0, says)
+    if repo:
+        sentences.append(f"This repository is called {repo} there.")
+    return sentences
 
 
 class EvidenceMissingError(Refused):

@@ -1,22 +1,57 @@
-"""Whether anything may be kept in a repository: which settings count, and in which order. Pure."""
+"""Whether anything may be kept in a repository: which settings count, and in which order. Pure.
+
+A repository's own configuration can only switch sharing off, and a reading that is too careful does
+no harm. So YAML is not parsed here: wherever the file names the flag, the value counts as off
+unless it has one of a few forms that mean on to every reader.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from dataclasses import dataclass
+from itertools import accumulate
 
 from holdfast.errors import InvalidValueError
 
 NAME = "SHARED_CONTEXT_ENABLED"
-_WORD = r"""(?:[!&]\S+\s+)*["']?(\w+)["']?\s*(?:$|[,}\]\n]|\s#)"""
-_FLAG = re.compile(
-    r"""["']?\b(?:shared_context|shared_context_enabled|share_session)\b["']?\s*:""", re.IGNORECASE
-)
-_ENABLED = re.compile(r"""\benabled\b["']?\s*:\s*""" + _WORD, re.IGNORECASE)
-_SCALAR = re.compile(r"\s*" + _WORD)
-MOST_PLACES, VALUE_LINES, VALUE_CHARS = 100, 50, 2_000
 ON, OFF = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+UNREADABLE = "{problem}, which counts as off"
+REFUSES = "says so in line {number}: a value that is not plainly true counts as off"
+
+_WORD = rf"""(?P<mark>["']?)(?:{"|".join(ON)})(?P=mark)"""
+# Possessive, so that a long gap without a colon is not read again from each of its places.
+_COMMENT = r"[ \t]*+(?:(?<=[ \t])#.*+)?+"
+_ENABLED = r"""\s*(?P<quote>["']?)enabled(?P=quote)\s*:\s*"""
+# A name with a quotation mark on one side only is part of a longer text.
+_FLAG = re.compile(
+    r"""(?<!["'\w])(?P<quote>["']?)\b(?:shared_context(?:[._]enabled)?|share_session)(?P=quote)"""
+    rf"{_COMMENT}\s*+:",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(_COMMENT)
+_ON_ALONE = re.compile(rf"\s*{_WORD}{_COMMENT}", re.IGNORECASE)
+_ON_BEFORE_COMMA = re.compile(rf"\s*{_WORD}\s*[,}}]", re.IGNORECASE)
+_BRACES = re.compile(r"\s*\{(?P<inside>[^{}\[\]#]*)\}[ \t]*(?:[,}\]\n]|(?<=[ \t])#|\Z)")
+_ENABLED_IS_ON = re.compile(_ENABLED + _WORD + _COMMENT + r"\s*", re.IGNORECASE)
+_MENTIONS_ENABLED = re.compile(r"\benabled\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class GraphConfig:
+    """A repository's own configuration, or why it cannot be read; empty where it has none."""
+
+    text: str = ""
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class ConfiguredFlag:
+    """What a configuration says, if anything, and where or why it says no."""
+
+    is_on: bool | None = None
+    reason: str = ""
 
 
 def parse_flag(name: str, given: object) -> bool:
@@ -43,81 +78,90 @@ def is_shared(
     return chosen and repository_says is not False
 
 
-def find_flag_in_config(text: str) -> bool | None:
-    """The flag in a repository's graph configuration, in YAML or JSON; one `off` is enough.
-
-    Only `off` has an effect, so a reading that is too careful does no harm. What is neither on nor
-    off does not count. The file is not trusted, so only so many places of it are read, and only so
-    much of each.
-    """
-    lines = text.removeprefix("\ufeff").splitlines()
-    uncommented = [line for line in lines if not _is_comment(line)]
-    flags: set[bool] = set()
-    for number, end in islice(_find_flags(uncommented), MOST_PLACES):
-        line = uncommented[number]
-        following = uncommented[number + 1 : number + 1 + VALUE_LINES]
-        rest = line[end : end + VALUE_CHARS]
-        below = [each[:VALUE_CHARS] for each in following]
-        flags |= _parse_value(rest, below, _count_indent(line))
-    if not flags:
-        return None
-    return False not in flags
+def find_flag(config: GraphConfig) -> ConfiguredFlag:
+    """The flag in a graph configuration, in YAML or JSON; one value that is not on is enough."""
+    if config.problem:
+        return ConfiguredFlag(is_on=False, reason=UNREADABLE.format(problem=config.problem))
+    lines = [_blank_comment(line) for line in config.text.splitlines()]
+    flag = ConfiguredFlag()
+    for value in _find_values(lines):
+        if not _is_on_in_flow(value) and not _is_on_in_block(value):
+            return ConfiguredFlag(is_on=False, reason=REFUSES.format(number=value.number))
+        flag = ConfiguredFlag(is_on=True)
+    return flag
 
 
-def _is_comment(line: str) -> bool:
-    return line.lstrip().startswith("#")
+@dataclass(frozen=True)
+class _FlagValue:
+    """What follows a name of the flag: a place in the text, and the lines that may belong to it."""
+
+    text: str
+    start: int
+    end_of_line: int
+    lines: Sequence[str]
+    number: int  # of its first line, from 1 on
+    column: int  # of the name
+
+    def list_below(self) -> list[str]:
+        """The lines after its first that are blank or indented more than the name."""
+        below = []
+        for at in range(self.number, len(self.lines)):
+            line = self.lines[at]
+            if line.strip() and _count_indent(line) <= self.column:
+                break
+            below.append(line)
+        return below
+
+
+def _find_values(lines: Sequence[str]) -> Iterator[_FlagValue]:
+    text = "\n".join(lines)
+    sizes = [len(line) + 1 for line in lines]
+    starts = list(accumulate(sizes, initial=0))
+    for found in _FLAG.finditer(text):
+        line_of_name = bisect_right(starts, found.start())
+        number = bisect_right(starts, found.end() - 1)
+        yield _FlagValue(
+            text,
+            start=found.end(),
+            end_of_line=starts[number] - 1,
+            lines=lines,
+            number=number,
+            column=found.start() - starts[line_of_name - 1],
+        )
+
+
+def _blank_comment(line: str) -> str:
+    """Not removed, so that the lines keep their numbers."""
+    return "" if line.lstrip().startswith("#") else line
 
 
 def _count_indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _find_flags(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The index of each line that names the flag, and where in it the name ends."""
-    for number, line in enumerate(lines):
-        for found in _FLAG.finditer(line):
-            yield number, found.end()
+def _is_on_in_flow(value: _FlagValue) -> bool:
+    """A word before a comma or a brace, or braces without others inside."""
+    if _ON_BEFORE_COMMA.match(value.text, value.start):
+        return True
+    braces = _BRACES.match(value.text, value.start)
+    return braces is not None and _is_enabled(braces["inside"].split(","))
 
 
-def _parse_value(rest: str, below: Sequence[str], indent: int) -> set[bool]:
-    """A value on its line, in braces or in a block below: its own word, or that of `enabled`."""
-    whole = "\n".join([rest, *_list_value_lines(rest, below, indent)])
-    value = _cut_at_closing_brace(whole[:VALUE_CHARS])
-    own = _SCALAR.match(value)
-    words = own.groups() if own else _ENABLED.findall(value)
-    folded = [word.casefold() for word in words]
-    return {word in ON for word in folded if word in ON + OFF}
+def _is_on_in_block(value: _FlagValue) -> bool:
+    """A word alone, or a block below the name, in which only its own entries mention `enabled`."""
+    rest = value.text[value.start : value.end_of_line]
+    below = value.list_below()
+    whole = "\n".join([rest, *below])
+    if _ON_ALONE.fullmatch(whole.rstrip()):
+        return True
+    entries = [line for line in below if line.strip()]
+    if not entries or not _NOTHING.fullmatch(rest):
+        return False
+    indent = _count_indent(entries[0])
+    inner = [line for line in entries if _count_indent(line) != indent]
+    return _is_enabled(entries) and not any(map(_MENTIONS_ENABLED.search, inner))
 
 
-def _list_value_lines(rest: str, below: Sequence[str], indent: int) -> Sequence[str]:
-    """The lines after the first that may belong to a value; none where it ends on its line."""
-    is_empty = not rest.strip()
-    opens_below = bool(below) and below[0].lstrip().startswith("{")
-    is_open = rest.count("{") > rest.count("}")
-    if is_open or (is_empty and opens_below):
-        return below
-    if is_empty:
-        return _list_block(below, indent)
-    return ()
-
-
-def _list_block(below: Sequence[str], indent: int) -> list[str]:
-    """The lines that are blank or indented more than the name."""
-    block = []
-    for line in below:
-        if line.strip() and _count_indent(line) <= indent:
-            break
-        block.append(line)
-    return block
-
-
-def _cut_at_closing_brace(value: str) -> str:
-    """Up to the end of the braces that it begins with."""
-    if not value.lstrip().startswith("{"):
-        return value
-    depth = 0
-    for at, letter in enumerate(value):
-        depth += {"{": 1, "}": -1}.get(letter, 0)
-        if letter == "}" and depth == 0:
-            return value[: at + 1]
-    return value
+def _is_enabled(entries: Sequence[str]) -> bool:
+    mentions = [entry for entry in entries if _MENTIONS_ENABLED.search(entry)]
+    return bool(mentions) and all(map(_ENABLED_IS_ON.fullmatch, mentions))

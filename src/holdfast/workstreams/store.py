@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
-from holdfast.errors import HoldfastError, InvalidValueError
+from holdfast.errors import InvalidValueError, StoreReadOnlyError, StoreUnreachableError
 from holdfast.ground import canonical
 from holdfast.ground.errors import PathOutsideError
 from holdfast.ground.folder import Folder, open_folder
@@ -22,6 +22,7 @@ from holdfast.storage.journal import CONTENT_BYTES
 from holdfast.workstreams import document, errors
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import ContextFields
+from holdfast.workstreams.flag import GraphConfig
 from holdfast.workstreams.merging import list_lost, recover_context
 from holdfast.workstreams.model import ContextChange, Key, Proof, RepoContext, Written
 
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
     from holdfast.storage.journal import Journal
 
 FILE_BYTES = 32 << 20
-CONFIG = "graph_config.yaml"
+CONFIG_FOLDER, CONFIG = "configs", "graph_config.yaml"
+CONFIG_PATH = f"{CONFIG_FOLDER}/{CONFIG}"
 CONFIG_BYTES = 1 << 20
+NOT_TEXT = "is not text in UTF-8"
 DASHBOARD_FOLDER, DASHBOARD = "docs", "context_summary.md"
 DASHBOARD_PATH = f"{DASHBOARD_FOLDER}/{DASHBOARD}"
 IGNORED = "*.local.json\n.holdfast-*.tmp\n"
@@ -94,16 +97,27 @@ class WorkstreamFiles:
                 place.replace(name_context_file(phase), document.to_bytes(planned.after))
         return planned
 
-    def find_config(self) -> str | None:
-        """The repository's own graph configuration, if there is one that can be read."""
+    def load_config(self) -> GraphConfig:
+        """The repository's own graph configuration. One that is there is read or has a problem."""
         try:
-            with _FolderToClose(open_folder(self.root, "configs")) as place:
+            with _FolderToClose(open_folder(self.root, CONFIG_FOLDER)) as place:
                 data = place and place.find(CONFIG, max_bytes=CONFIG_BYTES)
-        except HoldfastError:
-            return None
-        if not data:
-            return None
-        return data.decode(errors="replace")
+        except (PathOutsideError, InvalidValueError) as error:
+            return self._report_config(error.problem)
+        except (StoreReadOnlyError, StoreUnreachableError) as error:
+            return self._report_config(f"cannot be read ({error.cause})")
+        return _decode_config(data or b"")
+
+    def _report_config(self, problem: str) -> GraphConfig:
+        """Something else may be called `configs`: a file, say, which has no file in it."""
+        path = os.path.join(self.root, CONFIG_FOLDER, CONFIG)
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return GraphConfig()
+        except OSError:
+            pass  # it may be there
+        return GraphConfig(problem=problem)
 
     def write_dashboard(self, text: str, *, exclude_in: str | None) -> None:
         """`exclude_in` is git's own folder, where the page is excluded for this clone."""
@@ -182,6 +196,17 @@ class _FolderToClose:
     def __exit__(self, *exception: object) -> None:
         if self.folder is not None:
             self.folder.__exit__()
+
+
+def _decode_config(data: bytes) -> GraphConfig:
+    """UTF-16 without a mark at its beginning is valid UTF-8, with zeros in it."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return GraphConfig(problem=NOT_TEXT)
+    if "\x00" in text:
+        return GraphConfig(problem=NOT_TEXT)
+    return GraphConfig(text)
 
 
 def _exclude(git_folder: str, line: str) -> None:
