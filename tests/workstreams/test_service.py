@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -886,7 +887,7 @@ async def test_discarded_entries_are_named_and_can_be_restored(repo: Repo, work:
     assert [decision.decision.text for decision in judged.decisions] == ["Queue or table?"]
     assert judged.context.summary is None
     [note] = judged.context.notes
-    assert note.startswith("Saved here and no longer in the file: D2, c-")
+    assert note.startswith("Saved here and no longer in the file: D2 'Precious note', c-")
     assert "summary. A person puts it back with `holdfast workstream restore`" in note
 
     await work.restore()
@@ -902,6 +903,71 @@ async def test_discarded_entries_are_named_and_can_be_restored(repo: Repo, work:
     assert (await work.load("implementation")).context.fields == again.fields
 
 
+async def test_a_number_is_not_given_out_again_after_its_decision_was_discarded(
+    repo: Repo, work: WorkstreamService
+):
+    await work.decide("first")
+    repo.commit("notes")
+    lost = await work.decide("second A")
+    repo.git("checkout", "--", "data")
+
+    third = await work.decide("third B")
+    [note] = (await work.load("implementation")).context.notes
+    fourth = await work.decide("fourth C")
+    restored = await work.restore()
+
+    assert [lost.id, third.id, fourth.id] == ["D2", "D3", "D4"]
+    assert "no longer in the file: D2 'second A'. " in note
+    assert {decision.id: decision.text for decision in restored.decisions} == {
+        "D1": "first",
+        "D2": "second A",
+        "D3": "third B",
+        "D4": "fourth C",
+    }
+    assert restored.notes == ()
+
+
+async def test_a_restored_decision_gets_a_new_number_where_its_own_is_taken(
+    repo: Repo, work: WorkstreamService
+):
+    """A colleague gave out the same number, and the file has that decision."""
+    await work.decide("first")
+    repo.commit("notes")
+    await work.decide("second A")
+    repo.git("checkout", "--", "data")
+    await work.decide("third B", decision_id="D2")
+
+    for status in ("open", "accepted"):  # the first look, and after one more write
+        await work.decide("first", status=status)
+        [note] = (await work.load("implementation")).context.notes
+        assert "no longer in the file: D2 'second A'. " in note
+    restored = await work.restore()
+
+    assert {decision.id: decision.text for decision in restored.decisions} == {
+        "D1": "first",
+        "D2": "third B",
+        "D3": "second A",
+    }
+    assert restored.notes == ("'second A' was D2 and is D3 now: another decision is D2.",)
+    judged = await work.load("implementation")
+    assert judged.context.notes == ()
+
+
+async def test_a_workstream_that_only_the_log_has_shows_each_number_once(
+    repo: Repo, work: WorkstreamService
+):
+    await work.decide("first")
+    repo.commit("notes")
+    await work.decide("second A")
+    repo.git("checkout", "--", "data")
+    await work.decide("third B", decision_id="D2")
+    shutil.rmtree(repo.folder / "data")
+
+    judged = await work.load("implementation")
+
+    assert {decision.decision.id for decision in judged.decisions} == {"D1", "D2", "D3"}
+
+
 async def test_discarded_entries_are_named_until_they_are_restored(
     repo: Repo, work: WorkstreamService
 ):
@@ -913,7 +979,7 @@ async def test_discarded_entries_are_named_until_they_are_restored(
     await work.fail(step="s", error="e", next_action="n")
     repo.git("checkout", "--", "data")
     [note] = (await work.load("implementation")).context.notes
-    assert "no longer in the file: D1, D2, checklist, last run." in note
+    assert "no longer in the file: D1 'first', D2 'second', checklist, last run." in note
 
     await work.claim("schedule() doubles", ["src/retry.py#schedule"])
     await work.decide("third")
@@ -1465,7 +1531,8 @@ async def test_five_discarded_entries_are_all_named(repo: Repo, work: Workstream
 
     [note] = (await work.load("implementation")).context.notes
 
-    assert "no longer in the file: D2, D3, D4, D5, D6. " in note
+    named = [f"D{number + 2} 'Precious note {number}'" for number in range(5)]
+    assert f"no longer in the file: {', '.join(named)}. " in note
 
 
 async def test_a_claim_of_an_unknown_kind_is_refused(work: WorkstreamService):

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import ContextFields
-from holdfast.workstreams.merging import list_lost
+from holdfast.workstreams.merging import list_lost, renumber
 from holdfast.workstreams.model import JudgedDecision, Key, ListedContext, RepoContext
 
 NAMES_SHOWN = 5
@@ -28,6 +28,12 @@ def get_context(document: Document, key: Key, phase: str) -> RepoContext:
         revision=document.revision,
         read_only=document.problem,
     )
+
+
+def use_log(kept: RepoContext, document: Document) -> RepoContext:
+    """What this machine saved, where the file has nothing of it."""
+    fields = renumber(kept.fields)
+    return replace(kept, fields=fields, revision=document.revision, notes=(FROM_THE_LOG,))
 
 
 def follow_renamed_repository(document: Document, key: Key) -> Document:

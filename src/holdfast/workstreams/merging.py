@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
+from holdfast.errors import shown
 from holdfast.workstreams.entries import (
     PAST_NAMES,
     Claim,
@@ -72,13 +73,14 @@ def recover_context(file: ContextFields, kept: ContextFields) -> ContextFields:
 
     Unlike a merge these are two moments of one line of work: entries come back by id, and of
     everything that is replaced as a whole the later counts. What was edited by hand stays as it is.
+    Each decision has the number that it was given, so that two may have the same.
     """
     # At the same moment the file counts as the newer one.
     older, newer = sorted([kept, file], key=lambda side: side.changed_at)
     summarised = max([file, kept], key=lambda side: side.summarised_at)
     whole = _overlay(older, newer)
     errors = _merge_lists(file.last_errors, kept.last_errors, _add_lost_errors)
-    recovered = replace(
+    return replace(
         whole,
         open_decisions=_merge_lists(file.open_decisions, kept.open_decisions, _add_lost),
         evidence_ledger=_merge_lists(file.evidence_ledger, kept.evidence_ledger, _add_lost),
@@ -88,7 +90,29 @@ def recover_context(file: ContextFields, kept: ContextFields) -> ContextFields:
         pinned_rules=file.pinned_rules,
         other_summaries=file.other_summaries,
     )
-    return renumber(recovered)
+
+
+@dataclass(frozen=True)
+class RestoredContext:
+    """What a file gets back; where its number was given out again, what a decision was before."""
+
+    fields: ContextFields
+    renumbered: tuple[tuple[Decision, Decision], ...] = ()
+
+
+def restore_context(file: ContextFields, kept: ContextFields) -> RestoredContext:
+    """The same to be written: the decisions in the file keep their numbers, which people know."""
+    whole = recover_context(file, kept)
+    if not whole.open_decisions:
+        return RestoredContext(whole)
+    numbers = {decision.identity: decision.id for decision in file.open_decisions or ()}
+    own = [known for known in whole.open_decisions if known.identity in numbers]
+    lost = [known for known in whole.open_decisions if known.identity not in numbers]
+    before = [replace(decision, id=numbers[decision.identity]) for decision in own] + lost
+    after = _give_numbers(before)
+    pairs = zip(before, after, strict=True)
+    renumbered = tuple((old, new) for old, new in pairs if old.id != new.id)
+    return RestoredContext(replace(whole, open_decisions=_sort_entries(after)), renumbered)
 
 
 def list_lost(file: ContextFields, kept: ContextFields) -> list[str]:
@@ -107,16 +131,22 @@ def renumber(context: ContextFields) -> ContextFields:
     decisions = context.open_decisions
     if not decisions:
         return context
+    numbered = _give_numbers(_sort_entries(decisions))
+    return replace(context, open_decisions=tuple(numbered))
+
+
+def _give_numbers(decisions: Sequence[Decision]) -> list[Decision]:
+    """Of several with one number the first keeps it; the others get new ones."""
     highest = _find_highest_number(decisions)
     taken: set[str | None] = set()
-    renumbered: list[Decision] = []
-    for decision in _sort_entries(decisions):
+    numbered: list[Decision] = []
+    for decision in decisions:
         if decision.id in taken:
             highest += 1
             decision = replace(decision, id=f"D{highest}")
         taken.add(decision.id)
-        renumbered.append(decision)
-    return replace(context, open_decisions=tuple(renumbered))
+        numbered.append(decision)
+    return numbered
 
 
 def next_decision_id(decisions: Iterable[Decision]) -> str:
@@ -279,11 +309,11 @@ def _add_lost_errors(file: Sequence[NotedRun], kept: Sequence[NotedRun]) -> tupl
 def _list_lost_entries(
     file: Sequence[StandingEntry] | None, whole: Sequence[StandingEntry] | None
 ) -> list[str]:
-    """By number. A withdrawn entry that is not in the file is not lost."""
+    """By number and words. A withdrawn entry that is not in the file is not lost."""
     known = {entry.identity: entry for entry in file or ()}
     missing = [entry for entry in whole or () if entry != known.get(entry.identity)]
     lost = [entry for entry in missing if entry.identity in known or not entry.withdrawn_at]
-    return [str(entry.id) for entry in lost]
+    return [f"{entry.id} {shown(entry.words)}" for entry in lost]
 
 
 def _sort_entries(entries: Iterable[NotedEntry]) -> tuple[NotedEntry, ...]:

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from holdfast.errors import InvalidValueError, KeyReusedError
+from holdfast.errors import InvalidValueError, KeyReusedError, shown
 from holdfast.ground import canonical
 from holdfast.ground.text import cut
 from holdfast.workstreams import errors
@@ -34,7 +34,7 @@ from holdfast.workstreams.merging import (
     ERRORS_KEPT,
     NotedEntry,
     next_decision_id,
-    recover_context,
+    restore_context,
 )
 from holdfast.workstreams.model import (
     PHASES,
@@ -110,10 +110,12 @@ def decide(
     status: str | None,
     because: str | None,
     stamp: Stamp,
+    kept: RepoContext | None = None,
 ) -> ContextChange[Decision]:
     """A new decision, or a change of an existing one, which keeps its past in its history.
 
-    It is named by its id or by its text. Without a text it keeps its own.
+    It is named by its id or by its text. Without a text it keeps its own. A number that is in
+    `kept` was given out, so it is not given to another decision, even if the file has lost it.
     """
     known = context.fields.open_decisions or ()
     earlier = _find_decision(context, decision_id, text)
@@ -128,7 +130,8 @@ def decide(
         past = earlier.history or ()
         entry = replace(earlier, history=(*past, earlier.as_past))
     else:
-        new_id = decision_id or next_decision_id(known)
+        given_out = _list_given_out(known, kept)
+        new_id = decision_id or next_decision_id(given_out)
         entry = Decision(id=new_id, uid=stamp.uid, created_at=stamp.now)
     entry = replace(
         entry, text=wanted.text, status=wanted.status, by=stamp.by, updated_at=stamp.now
@@ -139,6 +142,12 @@ def decide(
     decisions = sorted([*others, entry], key=lambda decision: decision.made_at)
     changed = context.with_fields(open_decisions=tuple(decisions), updated_at=stamp.now)
     return ContextChange(changed, entry)
+
+
+def _list_given_out(known: Sequence[Decision], kept: RepoContext | None) -> list[Decision]:
+    if kept is None:
+        return list(known)
+    return [*known, *(kept.fields.open_decisions or ())]
 
 
 @dataclass(frozen=True)
@@ -316,15 +325,22 @@ def _replace_entry(
     return tuple(new if entry is old else entry for entry in entries)
 
 
-def restore(context: RepoContext, kept: RepoContext | None, *, now: str) -> ContextChange[None]:
-    """Add what this machine saved and the file has lost."""
+def restore(
+    context: RepoContext, kept: RepoContext | None, *, now: str
+) -> ContextChange[tuple[str, ...]]:
+    """Add what this machine saved and the file has lost, and say which number is another now."""
     if kept is None:
-        return ContextChange(context, None)
-    recovered = recover_context(context.fields, kept.fields)
-    if recovered == context.fields:
-        return ContextChange(context, None)
-    fields = replace(recovered, updated_at=now)
-    return ContextChange(replace(context, fields=fields, notes=()), None)
+        return ContextChange(context, ())
+    restored = restore_context(context.fields, kept.fields)
+    if restored.fields == context.fields:
+        return ContextChange(context, ())
+    fields = replace(restored.fields, updated_at=now)
+    notes = tuple(_describe_renumbered(old, new) for old, new in restored.renumbered)
+    return ContextChange(replace(context, fields=fields, notes=()), notes)
+
+
+def _describe_renumbered(old: Decision, new: Decision) -> str:
+    return f"{shown(new.words)} was {old.id} and is {new.id} now: another decision is {old.id}."
 
 
 def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> ContextChange[None]:

@@ -125,13 +125,20 @@ class WorkstreamService:
         words = self._redact(text)
         reason = self._redact(because)
         stamp = self._stamp(request_id)
+        target = await self._find_target(phase, workstream_id)
 
         def decide(context: RepoContext) -> ContextChange[Decision]:
             return rules.decide(
-                context, words, decision_id=decision_id, status=status, because=reason, stamp=stamp
+                context,
+                words,
+                decision_id=decision_id,
+                status=status,
+                because=reason,
+                stamp=stamp,
+                kept=target.kept,
             )
 
-        written = await self._find_and_write(phase, workstream_id, decide)
+        written = await self._write(target, decide)
         return written.entry
 
     async def claim(
@@ -183,11 +190,11 @@ class WorkstreamService:
         target = await self._find_target(phase, workstream_id)
         now = _now()
 
-        def restore(context: RepoContext) -> ContextChange[None]:
+        def restore(context: RepoContext) -> ContextChange[tuple[str, ...]]:
             return rules.restore(context, target.kept, now=now)
 
         written = await self._write(target, restore)
-        return written.context
+        return replace(written.context, notes=written.entry)
 
     # --- other notes ------------------------------------------------------------------------------
 
@@ -386,8 +393,7 @@ class WorkstreamService:
             lost = await off_loop(finding.describe_lost, found, kept)
             return replace(target, context=replace(found, notes=lost))
         if kept is not None:
-            from_log = replace(kept, revision=document.revision, notes=(finding.FROM_THE_LOG,))
-            return replace(target, context=from_log)
+            return replace(target, context=finding.use_log(kept, document))
         return await self._find_on_other_branch(target)
 
     async def _find_on_other_branch(self, target: Target) -> Target:

@@ -478,7 +478,7 @@ def test_an_entry_is_withdrawn_and_discarded_entries_are_restored(run: Call, rep
     repo.git("checkout", "--", "data")
 
     shown = run("workstream", "show")
-    assert "Saved here and no longer in the file: D2, c-" in shown.err, (
+    assert "Saved here and no longer in the file: D2 'Precious', c-" in shown.err, (
         "the new decision, and the withdrawal"
     )
     assert "A person puts it back with `holdfast workstream restore`." in shown.err
@@ -487,6 +487,19 @@ def test_an_entry_is_withdrawn_and_discarded_entries_are_restored(run: Call, rep
     accepted = run("workstream", "decide", "--id", "D2", "--status", "accepted")
     assert accepted.out == "D2 accepted: Precious\n"
     assert run("workstream", "decide").code == 2
+
+
+def test_restore_says_which_decision_has_another_number(run: Call, repo: Repo):
+    run("workstream", "decide", "first")
+    repo.commit("notes")
+    run("workstream", "decide", "second")
+    repo.git("checkout", "--", "data")
+    run("workstream", "decide", "third", "--id", "D2")
+
+    restored = run("workstream", "restore")
+
+    assert restored.err == "Note: 'second' was D2 and is D3 now: another decision is D2.\n"
+    assert "D2 open: third" in run("workstream", "show").out
 
 
 def test_a_save_with_an_outdated_expected_revision_is_a_conflict(run: Call, repo: Repo):

@@ -143,7 +143,8 @@ def restore(app: App, **document: Any) -> Output:
     )
     decisions = plural(len(context.decisions), "decision")
     counts = f"{decisions}, {plural(len(context.ledger), 'claim')}"
-    return Output({"context": context.to_dict()}, f"In the file now: {counts}.")
+    text = f"In the file now: {counts}."
+    return Output({"context": context.to_dict()}, text, context.notes)
 
 
 @command.command("checklist")
