@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
-from holdfast.errors import InvalidValueError, StoreReadOnlyError, StoreUnreachableError
+from holdfast.errors import Action, InvalidValueError, StoreReadOnlyError, StoreUnreachableError
 from holdfast.ground import canonical
 from holdfast.ground.errors import PathOutsideError
 from holdfast.ground.folder import Folder, open_folder
@@ -33,6 +33,7 @@ FILE_BYTES = 32 << 20
 CONFIG_FOLDER, CONFIG = "configs", "graph_config.yaml"
 CONFIG_PATH = f"{CONFIG_FOLDER}/{CONFIG}"
 CONFIG_BYTES = 1 << 20
+ADVICE = "delete entries that are no longer needed from its file, or use another workstream"
 NOT_TEXT = "is not text in UTF-8"
 DASHBOARD_FOLDER, DASHBOARD = "docs", "context_summary.md"
 DASHBOARD_PATH = f"{DASHBOARD_FOLDER}/{DASHBOARD}"
@@ -243,7 +244,16 @@ class WorkstreamJournal:
 
     def check(self, context: RepoContext) -> None:
         """Before the file is written: what the journal would refuse must not be half saved."""
-        canonical.canonical_object("repo context", _make_content(context), max_bytes=CONTENT_BYTES)
+        content = _make_content(context)
+        try:
+            canonical.canonical_object("repo context", content, max_bytes=CONTENT_BYTES)
+        except InvalidValueError as error:
+            raise InvalidValueError(
+                "Workstream",
+                context.key.workstream_id,
+                f"{error.problem}, so nothing was written; {ADVICE}",
+                next_actions=[Action("workstream.other")],
+            ) from None
 
     async def keep_context(self, context: RepoContext, before: RepoContext | None) -> None:
         """As it was written, and beside it what the file has lost, so that it can be restored."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.rig.commands import Call
+from tests.workstreams import many
 from tests.workstreams.repos import RETRY, Repo, with_code
 
 FILE = "data/context/implementation_context.json"
@@ -487,6 +488,23 @@ def test_an_entry_is_withdrawn_and_discarded_entries_are_restored(run: Call, rep
     accepted = run("workstream", "decide", "--id", "D2", "--status", "accepted")
     assert accepted.out == "D2 accepted: Precious\n"
     assert run("workstream", "decide").code == 2
+
+
+def test_a_workstream_that_is_too_large_names_a_way_out(run: Call, repo: Repo):
+    many.write_contexts(repo, many.make_context(padding="x" * (5 << 20)))
+    before = (repo.folder / many.FILE).read_bytes()
+
+    for words in (("decide", "x"), ("restore",)):
+        refused = run("workstream", *words, "--json")
+        assert (refused.code, refused.document["code"]) == (2, "invalid_value")
+        assert refused.document["message"].startswith(
+            "Workstream 'main' is longer than 4,194,304 bytes as JSON, so nothing was written;"
+        )
+        assert refused.document["next_actions"] == [
+            "holdfast workstream decide TEXT --workstream ID"
+        ]
+    assert (repo.folder / many.FILE).read_bytes() == before
+    assert run("workstream", "decide", "x", "--workstream", "next").code == 0
 
 
 def test_restore_says_which_decision_has_another_number(run: Call, repo: Repo):

@@ -62,6 +62,10 @@ COMMANDS = {
     "sqlite.upgrade": ("pip install --upgrade apsw", "Install it with {}."),
     "upgrade": ("pipx upgrade holdfast", "Upgrade Holdfast: {}."),
     "workstream.show": ("holdfast workstream show", "{} shows it as it is now."),
+    "workstream.other": (
+        "holdfast workstream decide TEXT --workstream ID",
+        "{} notes it in another one.",
+    ),
     "workstream.claim": (
         "holdfast workstream claim TEXT --evidence PATH:L1-L2",
         "Name lines or a symbol as in {}.",

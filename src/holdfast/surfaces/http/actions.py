@@ -47,6 +47,7 @@ ROUTES = {
     "sqlite.upgrade": ASK + "upgrade the Python package apsw",
     "upgrade": ASK + "upgrade Holdfast",
     "workstream.show": "GET /api/workstreams",
+    "workstream.other": None,
     "workstream.claim": None,
 }
 

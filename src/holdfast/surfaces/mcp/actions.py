@@ -55,6 +55,7 @@ CALLS = {
     "sqlite.upgrade": "ask the person to upgrade the Python package apsw",
     "upgrade": "ask the person to upgrade Holdfast",
     "workstream.show": "repo_context operation=load",
+    "workstream.other": "repo_context operation=decide text=TEXT workstream_id=ID",
     "workstream.claim": 'repo_context operation=claim text=TEXT evidence=["PATH:L1-L2"]',
 }
 
