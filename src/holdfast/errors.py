@@ -159,11 +159,9 @@ class InvalidValueError(Invalid):
 class StoreBusyError(Unavailable):
     code = "store_busy"
 
-    def __init__(self, where: str):
-        self.where = where
-        super().__init__(
-            f"{where} is locked by another writer for too long. Nothing was written. Try again."
-        )
+    def __init__(self, where: str, problem: str = "is locked by another writer for too long"):
+        self.where, self.problem = where, problem
+        super().__init__(f"{where} {problem}. Nothing was written. Try again.")
 
 
 class StoreUnreachableError(Unavailable):

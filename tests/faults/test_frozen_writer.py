@@ -220,3 +220,47 @@ def test_a_session_that_another_transaction_holds_on_postgresql_delays_no_read(
     assert main(["status", "--json"]) == 0
     free = json.loads(capsys.readouterr().out)
     assert (free["stored"], free["spooled"], free["lost"]) == (2, 0, 0)
+
+
+@pytest.mark.own_database
+async def test_health_is_red_while_no_event_can_be_stored_on_postgresql(
+    postgres_url: str, postgres_owner_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Every other table can be written meanwhile."""
+    monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url)
+    monkeypatch.setattr(health, "HEALTH_SECONDS", 1)
+    async with serve() as (app, client):
+        before = await client.get("/api/health")
+        blocker: Any = await asyncpg.connect(postgres_owner_url)
+        await blocker.execute("begin; lock table context.session_events in exclusive mode")
+        locked = await client.get("/api/health")
+        await blocker.close()
+        monkeypatch.setattr(health, "HEALTH_SECONDS", 3)
+        after = await client.get("/api/health")
+        sessions = await app.scope.sessions.list_sessions()
+
+    assert (before.status_code, locked.status_code, after.status_code) == (200, 503, 200)
+    assert locked.json()["code"] == "store_busy"
+    assert "it is locked or overloaded" in locked.json()["detail"]
+    assert sessions == []
+
+
+@pytest.mark.own_database
+async def test_health_is_green_while_one_session_is_locked_on_postgresql(
+    postgres_url: str, postgres_owner_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url)
+    async with serve() as (app, client):
+        session = await app.scope.sessions.create_session("architect", "ana")
+        blocker: Any = await asyncpg.connect(postgres_owner_url)
+        owner = app.settings.owner
+        async with blocker.transaction():
+            await blocker.execute(
+                "select holdfast.act_for($1, $2)", owner.workspace_id, owner.developer_id
+            )
+            locked = await blocker.fetch("select id from context.sessions for update")
+            answer = await client.get("/api/health")
+        await blocker.close()
+
+    assert [str(row["id"]) for row in locked] == [session.id]
+    assert answer.status_code == 200

@@ -1,5 +1,5 @@
-"""`GET /api/health`: 200 only if a write and a read really work and the accounts of the newest
-sessions miss no event.
+"""`GET /api/health`: 200 only if a write and a read really work, an event could be stored, and the
+accounts of the newest sessions miss none.
 
 A health check that looks at the process instead of the store stays green while events are lost.
 What it costs follows neither the number of sessions nor their length.
@@ -18,6 +18,7 @@ from holdfast.app import App
 from holdfast.errors import HoldfastError, StoreBusyError
 from holdfast.ground.log import Log
 from holdfast.ground.settings import hide_password
+from holdfast.sessions.rehearsal import rehearse_append
 from holdfast.storage.accounting import Accounting
 from holdfast.storage.health import check_health
 from holdfast.surfaces.http import models, problems
@@ -64,6 +65,9 @@ async def _examine(app: App) -> Accounting:
     try:
         async with asyncio.timeout(HEALTH_SECONDS):
             await check_health(app.database, app.settings.owner)
+            await rehearse_append(app.scope.sessions.store)
             return await app.take_stock()
     except TimeoutError:
-        raise StoreBusyError(hide_password(app.settings.database)) from None
+        where = hide_password(app.settings.database)
+        problem = f"did not answer within {HEALTH_SECONDS:g} seconds: it is locked or overloaded"
+        raise StoreBusyError(where, problem) from None
