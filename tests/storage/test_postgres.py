@@ -721,14 +721,24 @@ async def test_a_transaction_is_limited_in_what_it_may_wait_for(
             await transaction.rollback()
         assert tuple(await connection.fetchrow(LIMITS)) == ("0", "0")
 
-    assert limits == [("5s", "30s"), ("0", "0"), ("0", "0"), ("0", "0")]
+    assert limits == [("10s", "30s"), ("10s", "0"), ("10s", "0"), ("10s", "0")]
+    assert engine.STATEMENT_SECONDS > 10  # so that a lock is reported as a lock
 
 
-async def test_a_limit_that_the_administrator_has_set_stays(postgres_url: str):
-    connection = await asyncpg.connect(postgres_url, server_settings={"lock_timeout": "7s"})
+@pytest.mark.parametrize(
+    ("setting", "limits"),
+    [
+        ("lock_timeout", ("7s", "30s")),
+        ("idle_in_transaction_session_timeout", ("10s", "7s")),
+    ],
+)
+async def test_a_limit_that_the_administrator_has_set_stays(
+    postgres_url: str, setting: str, limits: tuple[str, str]
+):
+    connection = await asyncpg.connect(postgres_url, server_settings={setting: "7s"})
     async with connection.transaction():
         await connection.execute("select context.lock_session('local', 'ana', gen_random_uuid())")
-        assert tuple(await connection.fetchrow(LIMITS)) == ("7s", "0")
+        assert tuple(await connection.fetchrow(LIMITS)) == limits
     await connection.close()
 
 
@@ -783,6 +793,7 @@ async def test_scrubbing_is_the_servers_own_business(database: PostgresDatabase)
         (asyncpg.InvalidCatalogNameError("x"), errors.LoginRefusedError),
         (asyncpg.InterfaceError("x"), StoreUnreachableError),
         (asyncpg.InterfaceError("pool is closed"), errors.PoolClosedError),
+        (asyncpg.InterfaceError("pool is not initialized"), errors.PoolNotReadyError),
         (asyncpg.InvalidSQLStatementNameError("x"), InvalidValueError),
         (asyncpg.DuplicatePreparedStatementError("x"), InvalidValueError),
         (ConnectionRefusedError("x"), StoreUnreachableError),
@@ -799,6 +810,32 @@ async def test_every_error_of_the_engine_has_our_own_words(
 
     assert "The database" in raised.value.message
     assert raised.value.__cause__ is theirs
+
+
+@pytest.mark.parametrize(
+    ("theirs", "words"),
+    [
+        (asyncpg.LockNotAvailableError("x"), "is locked by another writer for too long"),
+        (asyncpg.QueryCanceledError("due to statement timeout"), "(due to statement timeout)"),
+        (asyncpg.TooManyConnectionsError("too many clients"), "has no connection left"),
+    ],
+    ids=["locked", "canceled", "crowded"],
+)
+def test_a_busy_server_is_described_by_its_own_reason(theirs: Exception, words: str):
+    ours = postgres_errors.translate(theirs, "The database")
+
+    assert isinstance(ours, StoreBusyError)
+    assert words in ours.message
+    assert ("another writer" in ours.message) == (
+        words == "is locked by another writer for too long"
+    )
+
+
+async def test_a_pool_that_was_never_awaited_is_named(postgres_url: str):
+    sessions = holdfast.SessionService(asyncpg.create_pool(postgres_url), owner=OWNER)
+
+    with pytest.raises(errors.PoolNotReadyError, match="Await asyncpg.create_pool"):
+        await sessions.create_session("m", "u1")
 
 
 async def test_an_error_that_is_not_from_the_engine_is_raised_unchanged():

@@ -126,9 +126,9 @@ returns setof context.session_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    -- Where a transaction of several statements begins; a verb on its own is limited by its caller.
-    if current_setting('lock_timeout') = '0' then  -- the administrator's own limit stays
-        perform set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '30s', true);
+    -- Where a transaction of several statements begins; the administrator's own limit stays.
+    if current_setting('idle_in_transaction_session_timeout') = '0' then
+        perform set_config('idle_in_transaction_session_timeout', '30s', true);
     end if;
     return query
         select (context.as_row(s)).* from context.sessions s
@@ -440,7 +440,8 @@ declare
     j int;
 begin
     perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true),
-            set_config('enable_seqscan', 'off', true);  -- as act_for, without the cost of a call
+            set_config('enable_seqscan', 'off', true),  -- as act_for, without the cost of a call
+            set_config('lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), '10s'), true);
     select s.last_sequence, s.head_hash, s.ended_at into last_sequence, head, ended_at
     from context.sessions s
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session
@@ -512,7 +513,8 @@ create or replace function context.append_event(
 language plpgsql as $$
 begin
     perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true),
-            set_config('enable_seqscan', 'off', true);  -- as act_for, without the cost of a call
+            set_config('enable_seqscan', 'off', true),  -- as act_for, without the cost of a call
+            set_config('lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), '10s'), true);
     created_at := clock_timestamp();
     update context.sessions s
     set last_sequence = s.last_sequence + 1,

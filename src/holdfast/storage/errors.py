@@ -229,6 +229,18 @@ class PoolClosedError(StoreClosedError):
         )
 
 
+class PoolNotReadyError(StoreClosedError):
+    """The same error to a door; a program that made the pool has not awaited it."""
+
+    def __init__(self, where: str):
+        self.where = where
+        Unavailable.__init__(
+            self,
+            f"{where} has a pool of connections that is not open yet. Await asyncpg.create_pool() "
+            "before its first use.",
+        )
+
+
 class LoginRefusedError(StoreUnreachableError):
     """The same error to a door, but other advice to a person: the server does run."""
 

@@ -33,12 +33,7 @@ LOST = (
     ConnectionError,
 )
 ROLLED_BACK = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
-BUSY = (
-    *ROLLED_BACK,
-    asyncpg.LockNotAvailableError,
-    asyncpg.QueryCanceledError,
-    asyncpg.TooManyConnectionsError,
-)
+LOCKED = (*ROLLED_BACK, asyncpg.LockNotAvailableError)
 MIXED_UP = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
 WRONG_URL = (asyncpg.ClientConfigurationError, *MIXED_UP)
 UNREACHABLE = (
@@ -80,6 +75,8 @@ def translate(error: Exception, where: str) -> Exception:
             return StoreReadOnlyError(where, "it accepts reads only", READ_ONLY_ADVICE)
         case asyncpg.InterfaceError() if str(error).startswith("pool is clos"):
             return errors.PoolClosedError(where)
+        case asyncpg.InterfaceError() if "initialized" in str(error):
+            return errors.PoolNotReadyError(where)
         case asyncpg.DataCorruptedError() | asyncpg.IndexCorruptedError():
             return errors.StoreDamagedError(where, str(error))
     return _translate_group(error, where)
@@ -87,8 +84,12 @@ def translate(error: Exception, where: str) -> Exception:
 
 def _translate_group(error: Exception, where: str) -> Exception:
     """Errors whose classes mean the same to us."""
-    if isinstance(error, BUSY):
+    if isinstance(error, LOCKED):
         return StoreBusyError(where)
+    if isinstance(error, asyncpg.QueryCanceledError):  # by a limit on statements, or by a person
+        return StoreBusyError(where, f"stopped the statement ({first_line(error)})")
+    if isinstance(error, asyncpg.TooManyConnectionsError):
+        return StoreBusyError(where, f"has no connection left ({first_line(error)})")
     if isinstance(error, WRONG_URL):
         return InvalidValueError("HOLDFAST_DATABASE", where, _describe_url_problem(error))
     if isinstance(error, UNREACHABLE):

@@ -1,11 +1,13 @@
 -- act_for
 -- Sets the caller for this transaction only; the policies read it, and unset means no rows. A plan is kept while the
--- table grows: one that reads the whole of a small table is right only at first.
+-- table grows: one that reads the whole of a small table is right only at first. A lock is waited for less long than its
+-- caller waits for the answer, so that the caller learns the reason; the administrator's own limit stays.
 create or replace function holdfast.act_for(p_workspace text, p_developer text) returns void
 language plpgsql as $$
 begin
     perform set_config('holdfast.workspace', p_workspace, true), set_config('holdfast.developer', p_developer, true),
-            set_config('enable_seqscan', 'off', true);
+            set_config('enable_seqscan', 'off', true),
+            set_config('lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), '10s'), true);
 end
 $$;
 
