@@ -1,5 +1,6 @@
 """Ids: unique, sortable by time, and accepted in one form only."""
 
+import os
 import re
 import time
 import uuid
@@ -46,7 +47,14 @@ def test_ids_of_different_milliseconds_sort_by_time(milliseconds: list[int]) -> 
     assert made == sorted(made)
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
+def test_a_path_that_is_not_text_has_a_named_id_too() -> None:
+    path = os.fsdecode(b"/data/\xff")
+
+    assert ids.named_id("home", path) != ids.named_id("home", "/data/")
+    assert ids.named_id("home", "/data/é") == "5b29da72-1a4b-8bcd-b087-89c313c0aab0"
+
+
+@given(st.lists(st.text()))
 def test_a_named_id_is_the_same_every_time_and_a_version_8_uuid(parts: list[str]) -> None:
     named = ids.named_id(*parts)
 

@@ -28,7 +28,8 @@ def new_id() -> str:
 
 def named_id(*parts: str) -> str:
     """The same id for the same parts on every machine; a version 8 UUID over a hash."""
-    encoded = [part.encode() for part in parts]
+    # A byte of a path that is not text is half a surrogate pair here, which UTF-8 refuses.
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     digits = canonical.sha256(*encoded).hex()
     variant = _VARIANT[digits[16]]
     time_fields = f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}"

@@ -155,7 +155,7 @@ def _keep_backup(connection: apsw.Connection, path: str, version: int, newest: i
     try:
         _remove(unfinished)  # of a migration that was killed
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        connection.execute("vacuum into ?", (unfinished,))
+        connection.execute("vacuum into ?", (name_for_sqlite(unfinished),))
         os.rename(unfinished, backup)
         folder = os.open(os.path.dirname(path), os.O_RDONLY)
         try:
@@ -165,6 +165,17 @@ def _keep_backup(connection: apsw.Connection, path: str, version: int, newest: i
     except BaseException:
         _remove(unfinished)
         raise
+
+
+def name_for_sqlite(path: str) -> str:
+    """SQLite takes any bytes as a name, but its library only text: the others go into a URI."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        from urllib.parse import quote_from_bytes  # rarely needed, and a hook pays for it
+
+        return f"file:{quote_from_bytes(os.fsencode(path))}"
+    return path
 
 
 def _remove(path: str) -> None:

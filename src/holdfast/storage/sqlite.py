@@ -131,7 +131,10 @@ def _read_size(path: str) -> int | None:
 def connect(path: str, patience_seconds: float = PATIENCE_SECONDS) -> apsw.Connection:
     """A connection that waits for another program's lock as long as its caller would."""
     try:
-        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+        connection = apsw.Connection(
+            migrate.name_for_sqlite(path),
+            flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI,
+        )
     except apsw.Error as error:
         raise translate(error, path) from None
     try:
