@@ -183,7 +183,8 @@ class StoreFullError(Unavailable):
     def __init__(self, where: str):
         self.where = where
         super().__init__(
-            f"No space is left for {where}. Nothing was written. Free some space, then try again."
+            f"No space is left for {where}. Nothing was written. Free some space, then try again.",
+            next_actions=[Action("status")],
         )
 
 

@@ -116,12 +116,17 @@ def test_hooks_at_once_on_a_disk_that_takes_nothing_are_all_stored_when_it_does(
             fire_at_once(range(start, min(start + AT_ONCE, count + 1)))
         during = read_status(6)
         again = read_status(6)
+        words = run_process("status").err
     remount(small_disk, f"size={32 * MEGABYTE}")  # room for the log of so many events
     after = read_status(0)
 
     assert (during["spooled"], during["dropped"]) == (count, 0)
     if obstacle is read_only:
         assert during["at_risk"] == count
+        runtime = os.path.join(os.environ["XDG_RUNTIME_DIR"], "holdfast")
+        assert f"{count} events wait in {runtime}/" in words
+    if obstacle is full:
+        assert during["next_actions"] == ["holdfast status"]
     assert again == during
     assert (after["stored"], after["spooled"], after["at_risk"]) == (count + 1, 0, 0)
     assert (after["lost"], after["rejected"], after["dropped"]) == (0, 0, 0)

@@ -103,6 +103,23 @@ def test_an_empty_home_is_the_one_that_the_system_knows():
     )
 
 
+@pytest.mark.parametrize("wish", [{}, {"HOLDFAST_HOME": "~/data"}, {"HOME": "~"}])
+def test_without_a_folder_of_ones_own_nothing_is_read_or_kept_in_the_current_one(
+    wish: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A user without a passwd entry and without HOME; a checkout may have a folder named `~`."""
+    (tmp_path / "~").mkdir()
+    (tmp_path / "~" / ".gitconfig").write_text("[user]\nemail = ada@x.org\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os, "getuid", lambda: 4_123_456)
+
+    with pytest.raises(InvalidValueError, match="is not set, and the system has no entry"):
+        load_settings({**wish, "HOLDFAST_DATABASE": "postgresql://h/d"})
+    found = load_settings({"HOLDFAST_HOME": "/data", "LOGNAME": "bo"})
+    assert (found.home, found.developer) == ("/data", "bo")
+
+
 def test_the_environment_of_the_process_is_the_default(tmp_path: Path):
     assert load_settings().home == str(tmp_path / "holdfast")
 

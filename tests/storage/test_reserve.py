@@ -15,7 +15,7 @@ from holdfast.storage import reserve as module
 from holdfast.storage.database import drive
 from holdfast.storage.errors import EventDroppedError
 from holdfast.storage.reserve import HEADER_BYTES, RESERVE_BYTES, Reserve, locate_reserve
-from holdfast.storage.spool import Spool
+from holdfast.storage.spool import Spool, keep_without_home
 
 LINE = b'{"event":{"id":"e1"}}\n'
 
@@ -294,6 +294,59 @@ def test_a_count_that_the_reserve_cannot_take_is_in_the_runtime_folder(
     assert spool.count_waiting().dropped == 1
     [counter] = spool.list_counters()
     assert "/runtime/holdfast/" in counter
+
+
+DAMAGED_HEADERS = [
+    (b'{"dropped": 3}', 3),
+    (b'{"dropped": "many"}', 0),
+    (b'{"dropped": true, "first_at": [], "last_at": null}', 0),
+    (b'{"dropped": -1, "poured": 99999999999}', 0),
+    (b'{"dropped": 2, "first_at": "' + b"x" * 400 + b'", "last_at": "2026"}', 2),
+    (b"[" * HEADER_BYTES, 0),
+    (b"\xff\x00" * (HEADER_BYTES // 2), 0),
+    (b"3", 0),
+]
+
+
+@pytest.mark.parametrize(("header", "dropped"), DAMAGED_HEADERS)
+def test_a_damaged_header_is_reported_and_costs_no_event(
+    spool: Spool, reserve: Reserve, header: bytes, dropped: int
+):
+    reserve.keep(LINE)
+    with open(reserve.path, "r+b") as file:
+        file.write(header.ljust(HEADER_BYTES, b"\n"))
+
+    waiting = spool.count_waiting()
+    assert (waiting.spooled, waiting.dropped) == (1, dropped)
+    for _ in range(2):
+        reserve.count_drop()
+        reserve.keep(LINE)
+    assert drain(spool) == ["e1", "e1", "e1"]
+
+    assert spool.count_waiting().dropped == dropped + 2
+    damaged = [found for found in spool.list_unreadable() if "damaged header" in found.problem]
+    assert [found.path for found in damaged] == [reserve.path]
+    kept = reserve.read_header()["damaged"]
+    assert kept == ascii(header.strip())[2:-1][:100]
+
+
+def test_what_has_no_data_folder_waits_for_any_of_the_same_user(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+):
+    place = keep_without_home(record(1), "HOME is wrong.", lock_seconds=0)
+
+    assert module.is_any_used(spool.home)
+    assert (spool.is_empty(), spool.list_places()) == (False, [place])
+    waiting = spool.count_waiting()
+    assert (waiting.spooled, waiting.at_risk, waiting.dropped) == (1, 1, 0)
+    assert spool.places_with_text("text 1") == [place]
+    assert (drain(spool), spool.is_empty(), spool.list_places()) == (["e1"], True, [])
+    spool.add(record(2))
+    assert spool.list_places() == [spool.folder]
+    refuse_everywhere(monkeypatch)
+    with pytest.raises(EventDroppedError, match="HOME is wrong"):
+        keep_without_home(record(3), "HOME is wrong.", lock_seconds=0)
+    assert (spool.count_waiting().dropped, spool.list_counters()) == (1, [place])
 
 
 def test_the_text_of_a_waiting_event_is_found_in_the_reserve(spool: Spool, reserve: Reserve):

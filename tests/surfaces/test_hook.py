@@ -632,6 +632,81 @@ def test_an_unwritable_home_costs_the_event_and_never_the_agent(tmp_path: Path):
 
 
 @pytest.mark.measures_processes
+@pytest.mark.parametrize("variable", ["HOLDFAST_HOME", "HOME"])
+def test_a_data_folder_whose_name_is_not_text_is_used(
+    variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = tmp_path / os.fsdecode(b"data\xff")
+    folder.mkdir(mode=0o700)
+    monkeypatch.delenv("HOLDFAST_HOME")
+    monkeypatch.setenv(variable, str(folder))
+
+    assert fire("claude", "Stop", payload("claude", "Stop")) == SILENT
+
+    assert accounts() == {"stored": 1, "spooled": 0, "rejected": 0}
+    assert run_process("session", "list").code == 0
+    status = run_process("status", "--json")
+    assert (status.code, status.document["stored"]) == (0, 1)
+    assert "data\\udcff" in run_process("status").out
+
+
+# As a user whom the system does not know, as in a container that runs under a number of its own.
+UNKNOWN_USER = """
+import os, sys
+os.getuid = lambda: 4_123_456
+from holdfast.surfaces import hook
+sys.exit(hook.main(["claude", "Stop"]))
+"""
+
+
+def fire_without_home(stdin: str, **env: str) -> Answer:
+    kept = {name: value for name, value in os.environ.items() if "HOME" not in name}
+    done = subprocess.run(
+        [sys.executable, "-c", UNKNOWN_USER],
+        input=stdin,
+        capture_output=True,
+        env=kept | env,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("env", "problem"),
+    [({}, "HOME '' is not set"), ({"HOME": "/nonexistent"}, "HOME '/nonexistent' does not exist")],
+)
+def test_an_event_without_a_data_folder_waits_for_one(
+    env: dict[str, str], problem: str, tmp_path: Path
+):
+    said = payload("claude", "Stop")
+
+    answer = fire_without_home(json.dumps(said), **env)
+
+    place = os.path.join(os.environ["XDG_RUNTIME_DIR"], "holdfast", "no-home.reserve")
+    assert (answer.code, answer.out) == (0, "")
+    assert answer.err.startswith(f"holdfast: {problem}")
+    assert answer.err.endswith(f"Until then an event waits in {place}.\n")
+    assert not (tmp_path / "holdfast").exists()
+    assert fire("claude", "Stop", payload("claude", "Stop", prompt_id="2")) == SILENT
+    assert contents() == [said["last_assistant_message"]] * 2
+    [session] = {event.session_id for events in read_stored().values() for event in events}
+    assert session
+
+
+def test_an_event_without_any_folder_is_reported(tmp_path: Path):
+    env = {"XDG_RUNTIME_DIR": str(tmp_path / "none"), "TMPDIR": str(tmp_path / "none")}
+
+    for stdin in (json.dumps(payload("claude", "Stop")), '{"hook_event_name": "Stop",'):
+        answer = fire_without_home(stdin, **env)
+
+        assert (answer.code, answer.out) == (0, "")
+        assert answer.err.startswith(
+            "holdfast: An event could not be kept anywhere. HOME '' is not set"
+        )
+
+
+@pytest.mark.measures_processes
 @pytest.mark.parametrize("name", ["HOLDFAST_DEVELOPER", "HOLDFAST_WORKSPACE"])
 def test_a_wrong_name_loses_nothing_and_is_noted(name: str, tmp_path: Path):
     """An event before the fix belongs to the developer who fixes it, and is the same event when it

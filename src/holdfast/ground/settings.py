@@ -228,7 +228,9 @@ def _find_login(env: Mapping[str, str]) -> str:
 
 def _find_git_email(env: Mapping[str, str]) -> str:
     """`user.email` of the user's git settings; a hook has no time to start git for it."""
-    folder = os.path.expanduser(env.get("HOME") or "~")
+    folder = _find_person_folder(env)
+    if folder.startswith("~"):  # unknown, and not a folder of that name in a checkout
+        return ""
     config = env.get("XDG_CONFIG_HOME") or os.path.join(folder, ".config")
     paths = (os.path.join(folder, ".gitconfig"), os.path.join(config, "git", "config"))
     for path in paths:
@@ -267,8 +269,20 @@ def _find_person_folder(env: Mapping[str, str]) -> str:
 def _expand(path: str, env: Mapping[str, str]) -> str:
     """`~` is the person's folder as this environment has it, not the process's own."""
     if path == "~" or path.startswith("~/"):
-        return _find_person_folder(env) + path[1:]
+        return _get_person_folder(env) + path[1:]
     return os.path.expanduser(path)
+
+
+def _get_person_folder(env: Mapping[str, str]) -> str:
+    """Never `~` itself: it would be a folder of the checkout that the program was started in."""
+    folder = _find_person_folder(env)
+    if folder.startswith("~"):
+        problem = (
+            "is not set, and the system has no entry for this user; "
+            "set it, or set HOLDFAST_HOME to a folder for the data"
+        )
+        raise InvalidValueError("HOME", env.get("HOME", ""), problem)
+    return folder
 
 
 def _find_data_folder(env: Mapping[str, str]) -> str:

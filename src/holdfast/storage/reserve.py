@@ -3,7 +3,9 @@
 The reserve lies beside the spool. It is written in full when the store is opened, because
 overwriting the blocks that a file has needs no space. A refuge is the same kind of file in the
 runtime folder of the person, usually on another disk or in memory; it is made when it is needed,
-and what is in it is at risk. Each begins with a count of what could be kept nowhere.
+and what is in it is at risk. A hook that does not know its data folder keeps its event in a refuge
+of no folder, which every data folder of the person empties. Each file begins with a count of what
+could be kept nowhere.
 
 Both are changed in place and locked themselves: a full disk has no room for another file. This is
 loaded by every hook, so it loads nothing more.
@@ -25,9 +27,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 HEADER_BYTES = 512  # one sector, which a disk writes as a whole
+DAMAGE_CHARS = 100  # of a damaged header, as far as it is kept in the next one
+TIME_CHARS = 32
 RESERVE_BYTES = 1 << 20
 REFUGE_BYTES = 16 << 20
 MARK_CHARS = 13
+NO_HOME = "no-home"
 FREE = b"\n"
 
 
@@ -64,7 +69,7 @@ class Reserve:
         with self._locked() as fd:
             header = _parse_header(_read_open(fd, self.path))
             now = stamp.stamp(stamp.now_microseconds())
-            dropped = _parse_count(header, "dropped") + 1
+            dropped = header.get("dropped", 0) + 1
             first_at = header.get("first_at") or now
             _write_header(fd, {**header, "dropped": dropped, "first_at": first_at, "last_at": now})
 
@@ -96,7 +101,7 @@ class Reserve:
 
     def count_lines(self) -> int:
         data = self._read_if_possible()
-        if _parse_count(_parse_header(data), "poured"):
+        if _parse_header(data).get("poured"):
             return 0  # they are elsewhere already
         lines = _cut_lines(data).split(b"\n")
         return sum(1 for line in lines if line.strip())
@@ -116,7 +121,7 @@ class Reserve:
     def _finish_clearing(self, fd: int) -> None:
         """What was poured is freed; a header says so until it is, or half a line would be left."""
         header = _parse_header(_read_open(fd, self.path))
-        poured = _parse_count(header, "poured")
+        poured = header.get("poured")
         if not poured:
             return
         _write_in_place(fd, FREE * poured, HEADER_BYTES)
@@ -156,13 +161,15 @@ def prepare_reserve(home: str) -> None:
         reserve.prepare()
 
 
-def list_refuges(home: str, *, make: bool = False) -> Iterator[str]:
-    """The paths of the refuges of a data folder, in folders that are only ours.
+def list_refuges(home: str | None, *, make: bool = False) -> Iterator[str]:
+    """The paths of the refuges of a data folder or of none, in folders that are only ours.
 
     A folder is made when its turn has come, so that the second is made only where the first fails.
     """
-    real = os.path.realpath(home)
-    mark = ids.named_id("home", real)[:MARK_CHARS]
+    mark = NO_HOME
+    if home is not None:
+        real = os.path.realpath(home)
+        mark = ids.named_id("home", real)[:MARK_CHARS]
     for folder in _list_runtime_folders():
         if _is_private(folder, make=make):
             yield os.path.join(folder, f"{mark}.reserve")
@@ -170,7 +177,7 @@ def list_refuges(home: str, *, make: bool = False) -> Iterator[str]:
 
 def is_any_used(home: str) -> bool:
     """Whether an event waits in the reserve or a refuge."""
-    paths = [locate_reserve(home), *list_refuges(home)]
+    paths = [locate_reserve(home), *list_refuges(home), *list_refuges(None)]
     return not all(Reserve(path).is_empty() for path in paths)
 
 
@@ -233,17 +240,40 @@ def _cut_lines(data: bytes) -> bytes:
 
 
 def _parse_header(data: bytes) -> dict[str, Any]:
-    """Empty where nothing was counted yet, or where it cannot be read any more."""
-    try:
-        header = json.loads(data[:HEADER_BYTES])
-    except ValueError:
+    """Empty where nothing was counted yet; where it is damaged, what is left and how it reads."""
+    raw = data[:HEADER_BYTES].strip()
+    if not raw:
         return {}
-    return header if isinstance(header, dict) else {}
+    found = _parse_object(raw)
+    facts = found or {}
+    header = {name: value for name, value in facts.items() if _is_fact(name, value)}
+    has_times = "first_at" in header and "last_at" in header
+    is_whole = header == found and (has_times or not header.get("dropped"))
+    if not is_whole:
+        header.setdefault("damaged", ascii(raw)[2:-1][:DAMAGE_CHARS])
+    return header
 
 
-def _parse_count(header: dict[str, Any], name: str) -> int:
-    count = header.get(name)
-    return count if isinstance(count, int) else 0
+def _parse_object(raw: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _is_fact(name: str, value: object) -> bool:
+    """Whether it is one of ours, and not too long for a header."""
+    if name in ("dropped", "poured"):
+        return type(value) is int and 0 <= value <= _LARGEST_BYTES
+    if name in ("first_at", "last_at"):
+        return _is_short(value, TIME_CHARS)
+    return name == "damaged" and _is_short(value, DAMAGE_CHARS)
+
+
+def _is_short(value: object, most: int) -> bool:
+    is_text = isinstance(value, str) and value.isascii() and value.isprintable()
+    return is_text and len(value) <= most  # type: ignore[arg-type]
 
 
 def _write_header(fd: int, header: dict[str, Any]) -> None:

@@ -38,6 +38,7 @@ Record = dict[str, Any]
 SHOWN_CHARS = 100_000
 BRIEF_SECONDS = 0.1  # for every lock after one that could not be taken in time
 OTHER = "other-"
+DAMAGED_HEADER = "has a damaged header, so more events may have been dropped than are counted"
 UNREADABLE = "unreadable-"  # without `.jsonl` at the end, so that no drain finds it
 FOR_GOOD = (errno.EACCES, errno.EPERM, errno.EIO)
 
@@ -122,30 +123,38 @@ class Spool:
         """Whether nothing waits for this store; cheap, because it is the usual case."""
         if next(self._find_waiting(), None) is not None:
             return False
-        return all(reserve.is_empty() for reserve in self._list_reserves())
+        return all(reserve.is_empty() for reserve in self._list_sources())
 
     def count_waiting(self) -> Waiting:
         """Needs no store, and a disk that can be read."""
-        reserve, *refuges = self._list_reserves()
+        reserve, *refuges = self._list_sources()
         headers = [found.read_header() for found in (reserve, *refuges)]
-        drops = [header for header in headers if header.get("dropped")]
+        first_times = [header["first_at"] for header in headers if "first_at" in header]
+        last_times = [header["last_at"] for header in headers if "last_at" in header]
         return Waiting(
             spooled=self.count_spooled(),
             at_risk=sum(refuge.count_lines() for refuge in refuges),
-            dropped=sum(header["dropped"] for header in drops),
-            first_dropped_at=min((header["first_at"] for header in drops), default=None),
-            last_dropped_at=max((header["last_at"] for header in drops), default=None),
+            dropped=sum(header.get("dropped", 0) for header in headers),
+            first_dropped_at=min(first_times, default=None),
+            last_dropped_at=max(last_times, default=None),
         )
+
+    def list_places(self) -> list[str]:
+        """Where something waits for this store: the folder, the reserve, the refuges."""
+        places = [source.path for source in self._list_sources() if not source.is_empty()]
+        if next(self._find_waiting(), None) is not None:
+            places.insert(0, self.folder)
+        return places
 
     def list_counters(self) -> list[str]:
         """The files in which events are counted that could not be kept."""
-        reserves = self._list_reserves()
-        return [reserve.path for reserve in reserves if reserve.read_header().get("dropped")]
+        sources = self._list_sources()
+        return [source.path for source in sources if source.read_header().get("dropped")]
 
     def count_spooled(self) -> int:
         """With those that were accepted and can only be in a file that cannot be read."""
         readable = sum(map(_count_lines, self._list_files()))
-        readable += sum(reserve.count_lines() for reserve in self._list_reserves())
+        readable += sum(source.count_lines() for source in self._list_sources())
         if not self._has_unreadable():
             return readable
         return readable + len(self._find_missing())
@@ -176,18 +185,22 @@ class Spool:
         found = []
         for path in self._list_put_aside():
             found.append(Unreadable(path, _find_problem(path), put_aside=True))
-        in_place = [reserve.path for reserve in self._list_reserves()]
+        sources = self._list_sources()
+        in_place = [source.path for source in sources]
         for path in (*self._list_files(), self.rejected, self.expected, *in_place):
             problem = _find_problem(path)
             if problem:
                 found.append(Unreadable(path, problem, put_aside=False))
+        for source in sources:
+            if "damaged" in source.read_header():
+                found.append(Unreadable(source.path, DAMAGED_HEADER, put_aside=False))
         return found
 
     def places_with_text(self, text: str) -> list[str]:
         """The files that hold a text, in any spelling, and those that cannot be read."""
         if not text:
             return []
-        paths = [reserve.path for reserve in self._list_reserves()]
+        paths = [source.path for source in self._list_sources()]
         for folder, _, names in os.walk(self.folder):
             paths += [os.path.join(folder, name) for name in names if not name.endswith(".lock")]
         return [path for path in sorted(paths) if _may_hold(path, text)]
@@ -226,6 +239,11 @@ class Spool:
         yield Reserve(locate_reserve(self.home), lock_seconds=self.lock_seconds)
         for path in list_refuges(self.home, make=make):
             yield Reserve(path, limit=REFUGE_BYTES, lock_seconds=self.lock_seconds)
+
+    def _list_sources(self) -> list[Reserve]:
+        """With the refuges of hooks that did not know their data folder."""
+        homeless = [Reserve(path, lock_seconds=self.lock_seconds) for path in list_refuges(None)]
+        return [*self._list_reserves(), *homeless]
 
     def _locate(self, name: str) -> str:
         return os.path.join(self.folder, name)
@@ -312,7 +330,7 @@ class Spool:
 
     def _take_reserve(self) -> bool:
         """Move what waits in the reserve or in a refuge here: now there is room."""
-        for reserve in self._list_reserves():
+        for reserve in self._list_sources():
             if not reserve.is_empty():
                 reserve.pour(lambda lines: files.write_atomic(self.draining, lines))
                 return self._is_draining()
@@ -488,6 +506,17 @@ class Spool:
 
     def _reject(self, note: Record) -> None:
         jsonl.append_records(self.rejected, [note], timeout_seconds=self.lock_seconds)
+
+
+def keep_without_home(record: Record, reason: str, *, lock_seconds: float) -> str:
+    """Keep what has no data folder where each one of this person finds it; returns the place."""
+    line = _format_record(record)
+    for path in list_refuges(None, make=True):
+        refuge = Reserve(path, limit=REFUGE_BYTES, lock_seconds=lock_seconds)
+        if _succeeds(refuge.keep, line):
+            return path
+        _succeeds(refuge.count_drop)
+    raise EventDroppedError(reason)
 
 
 class _Lock(files.Lock):

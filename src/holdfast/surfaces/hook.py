@@ -1,7 +1,8 @@
 """`holdfast hook CLIENT EVENT`: what a client calls while a person waits.
 
 It appends one event, or spools it when the store is busy or down. It never fails, never waits long
-and prints nothing, except on stderr that an event could not be kept anywhere. So it imports little,
+and prints nothing, except on stderr that an event has no data folder or could not be kept anywhere.
+So it imports little,
 reads no more than there is, and suppresses every error after having counted it.
 """
 
@@ -18,6 +19,7 @@ from holdfast.clients import find_client
 from holdfast.clients.contract import CONTENT_BYTES, cut_to_fit, make_storable
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground.settings import Settings, load_settings, sqlite_path
+from holdfast.storage.errors import EventDroppedError
 from holdfast.storage.reserve import is_any_used
 from holdfast.usecases import capture
 
@@ -35,7 +37,7 @@ WAIT_SECONDS = 1.0  # for the store; what takes longer is spooled
 DRAIN_LIMIT = 100
 
 FAILED = "hook_failed"
-DROPPED = "event_dropped"
+FOUND_AT_HOME = ("HOLDFAST_DATABASE", "HOLDFAST_DEVELOPER")  # where they are not set
 FAILURE_FACTS = ("at", "client", "error", "code", "field")
 
 
@@ -104,7 +106,11 @@ def read_payload(descriptor: int) -> dict[str, Any] | None:
 
 def store_event(event: HookEvent) -> None:
     """Store it, or spool it behind what is waiting already, so that the order holds."""
-    settings, wrong = _load_settings()
+    try:
+        settings, wrong = _load_settings()
+    except InvalidValueError as no_home:
+        _keep_without_home(event, no_home.message)
+        return
     for error in wrong.values():
         _log_failure(error, event.client)
     if sqlite_path(settings.database) is None:
@@ -124,7 +130,10 @@ def reject(client: Client, event_name: str, error: UnreadableError) -> None:
         return
     payload = cut_to_fit(make_storable(text), CONTENT_BYTES)
     record = {"client": client.NAME, "hook": event_name, "payload": payload}
-    settings, _ = _load_settings()
+    try:
+        settings, _ = _load_settings()
+    except InvalidValueError as no_home:
+        raise EventDroppedError(no_home.message) from None
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
         app.spool.keep(record, error)
 
@@ -172,6 +181,17 @@ def _store_or_spool(app: App, record: dict[str, Any], *, may_store: bool) -> Non
     except BaseException as error:
         app.spool.keep(record, error)
         _raise_unless_ours(error)
+
+
+def _keep_without_home(event: HookEvent, reason: str) -> None:
+    """For the first program that knows its data folder; that one decides what is unknown here."""
+    from holdfast.storage.spool import keep_without_home
+
+    settings, wrong = _load_settings(HOLDFAST_HOME=os.sep)  # nothing is written there
+    guessed = [name for name in FOUND_AT_HOME if not os.environ.get(name)]
+    record = capture.make_record(event, settings, {*wrong, *guessed})
+    place = keep_without_home(record, reason, lock_seconds=WAIT_SECONDS)
+    _report(f"{reason} Until then an event waits in {place}.")
 
 
 def _leave_at_once() -> None:
@@ -230,16 +250,16 @@ def _silence() -> None:
     logging.getLogger().addHandler(logging.NullHandler())
 
 
-def _load_settings() -> tuple[Settings, dict[str, InvalidValueError]]:
+def _load_settings(**known: str) -> tuple[Settings, dict[str, InvalidValueError]]:
     """And which are wrong: until they are fixed, events wait in the spool."""
-    environment = dict(os.environ)
+    environment = {**os.environ, **known}
     wrong: dict[str, InvalidValueError] = {}
     while True:
         try:
             return load_settings(environment), wrong
         except InvalidValueError as error:
             if not environment.get(error.field):
-                raise  # not one that was set
+                raise  # not one that was set: no folder for the data is known
             wrong[error.field] = error
             environment[error.field] = ""
 
@@ -260,11 +280,15 @@ def _is_spool_free(app: App) -> bool:
 
 def _report_drop(error: BaseException) -> None:
     """Nothing else may remain of it. A client shows this to a person, or to no one."""
-    if isinstance(error, HoldfastError) and error.code == DROPPED:
-        try:
-            print(f"holdfast: {error.message}", file=sys.stderr, flush=True)
-        except Exception:  # closed
-            return
+    if isinstance(error, EventDroppedError):
+        _report(error.message)
+
+
+def _report(message: str) -> None:
+    try:
+        print(f"holdfast: {message}", file=sys.stderr, flush=True)
+    except Exception:  # closed
+        return
 
 
 def _log_failure(error: BaseException, client: str | None) -> None:

@@ -60,6 +60,7 @@ COMMANDS = {
         "{} tries it for one command.",
     ),
     "sqlite.upgrade": ("pip install --upgrade apsw", "Install it with {}."),
+    "status": ("holdfast status", "{} counts what waits until then."),
     "upgrade": ("pipx upgrade holdfast", "Upgrade Holdfast: {}."),
     "workstream.show": ("holdfast workstream show", "{} shows it as it is now."),
     "workstream.other": (

@@ -219,13 +219,15 @@ class Stage:
         )
 
     def _environment(self) -> dict[str, str]:
-        """The person's own, without settings of ours."""
+        """The person's own, without settings of ours, and without events that wait for a store."""
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")
         }
         return kept | {
             "HOLDFAST_HOME": os.path.join(self.folder, "home"),
             "HOLDFAST_DEVELOPER": "demo",
+            "XDG_RUNTIME_DIR": self.folder,
+            "TMPDIR": self.folder,
             "SHARED_CONTEXT_ENABLED": "true",
             "PYTHONWARNINGS": "ignore",
         }

@@ -228,19 +228,18 @@ def _drain_spool(app: App) -> None:
     except HoldfastError:
         is_done = False
     if not is_done:
-        click.echo(
-            f"Note: {_describe_waiting(app)} in {app.spool.folder} until the store can be used",
-            err=True,
-        )
+        note = f"Note: {_describe_waiting(app)} until the store can be used"
+        click.echo(term_safe(note), err=True)
 
 
 def _describe_waiting(app: App) -> str:
     try:
         waiting = app.spool.count_spooled()
+        places = app.spool.list_places()
     except HoldfastError:  # the command that was typed does not depend on the count
-        return "Whatever waits stays"
+        return f"Whatever waits stays in {app.spool.folder}"
     noun = "event waits" if waiting == 1 else "events wait"
-    return f"{waiting:,} {noun}"
+    return f"{waiting:,} {noun} in {' and '.join(places)}"
 
 
 def show(output: Output, *, as_json: bool) -> None:

@@ -221,5 +221,7 @@ def describe_dropped(waiting: Waiting, counters: Sequence[str]) -> str:
     """How many and when, and where the count is."""
     events = plural(waiting.dropped, "event")
     period = f"from {waiting.first_dropped_at} to {waiting.last_dropped_at}"
+    if waiting.first_dropped_at is None:  # its record is damaged
+        period = "at an unknown time"
     places = " and ".join(map(shlex.quote, counters))
     return f"{events} of hooks could not be kept {period}: no disk took them. {places} counts them"

@@ -45,6 +45,7 @@ ROUTES = {
     "session.verify": ASK + "run `holdfast session verify`",
     "shared_context.try": None,
     "sqlite.upgrade": ASK + "upgrade the Python package apsw",
+    "status": "GET /api/health",
     "upgrade": ASK + "upgrade Holdfast",
     "workstream.show": "GET /api/workstreams",
     "workstream.other": None,

@@ -139,8 +139,9 @@ class EventsDroppedError(Unavailable):
     def __init__(self, dropped: int, last_at: str | None):
         self.dropped, self.last_at = dropped, last_at
         events = plural(dropped, "event")
+        moment = last_at or "an unknown time"
         super().__init__(
-            f"{events} of hooks could not be kept, the last at {last_at}: no disk took them."
+            f"{events} of hooks could not be kept, the last at {moment}: no disk took them."
         )
 
 

@@ -53,6 +53,7 @@ CALLS = {
     "session.verify": "ask the person to run `holdfast session verify`",
     "shared_context.try": SWITCH_ON,
     "sqlite.upgrade": "ask the person to upgrade the Python package apsw",
+    "status": "ask the person to run `holdfast status`",
     "upgrade": "ask the person to upgrade Holdfast",
     "workstream.show": "repo_context operation=load",
     "workstream.other": "repo_context operation=decide text=TEXT workstream_id=ID",
