@@ -6,9 +6,11 @@ reading process is an error here. Afterwards everything is stored once.
 
 import asyncio
 import json
+import os
+import signal
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, NoReturn
 
 import asyncpg
@@ -27,6 +29,7 @@ from holdfast.surfaces.mcp.stdio import Store
 from tests.faults import writers
 from tests.rig.commands import run_process
 from tests.rig.nursery import Child, Nursery
+from tests.rig.postgres import Server, execute
 
 EVENT = "UserPromptSubmit"
 CLI_READS = [
@@ -241,7 +244,7 @@ async def test_health_is_red_while_no_event_can_be_stored_on_postgresql(
 
     assert (before.status_code, locked.status_code, after.status_code) == (200, 503, 200)
     assert locked.json()["code"] == "store_busy"
-    assert "it is locked or overloaded" in locked.json()["detail"]
+    assert "it is locked, overloaded or stopped" in locked.json()["detail"]
     assert sessions == []
 
 
@@ -264,3 +267,35 @@ async def test_health_is_green_while_one_session_is_locked_on_postgresql(
 
     assert [str(row["id"]) for row in locked] == [session.id]
     assert answer.status_code == 200
+
+
+@contextmanager
+def freeze(server: Server) -> Iterator[None]:
+    """All that answers: the server itself, which takes new connections, and the open ones."""
+    known = "select pid from pg_stat_activity where backend_type = 'client backend'"
+    backends = [row["pid"] for row in execute(server.dsn(), f"{known} and pid <> pg_backend_pid()")]
+    first, *_ = (server.data / "postmaster.pid").read_text().split()
+    processes = [int(first), *backends]
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+
+
+async def test_health_does_not_wait_for_a_frozen_postgresql(
+    own_postgres: Server, own_postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    """It does not even answer that a statement is to be given up."""
+    monkeypatch.setenv("HOLDFAST_DATABASE", own_postgres_url)
+    monkeypatch.setattr(health, "HEALTH_SECONDS", 0.2)
+    async with serve() as (_, client):
+        with freeze(own_postgres):
+            frozen = await client.get("/api/health")
+        monkeypatch.setattr(health, "HEALTH_SECONDS", 30)
+        after = await client.get("/api/health")
+
+    assert (frozen.status_code, frozen.json()["code"]) == (503, "store_busy")
+    assert after.status_code == 200

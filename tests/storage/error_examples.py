@@ -16,7 +16,6 @@ EXAMPLES = (
     errors.NewerSchemaError(STORE, 9, 8),
     errors.NotADatabaseError(STORE),
     errors.PoolClosedError(SERVER),
-    errors.PoolNotReadyError(SERVER),
     errors.PermissionRefusedError(
         SERVER, "permission denied", "Ask its owner.", [errors.GRANT_RUNTIME_ROLE]
     ),

@@ -793,7 +793,7 @@ async def test_scrubbing_is_the_servers_own_business(database: PostgresDatabase)
         (asyncpg.InvalidCatalogNameError("x"), errors.LoginRefusedError),
         (asyncpg.InterfaceError("x"), StoreUnreachableError),
         (asyncpg.InterfaceError("pool is closed"), errors.PoolClosedError),
-        (asyncpg.InterfaceError("pool is not initialized"), errors.PoolNotReadyError),
+        (asyncpg.InterfaceError("pool is not initialized"), errors.PoolClosedError),
         (asyncpg.InvalidSQLStatementNameError("x"), InvalidValueError),
         (asyncpg.DuplicatePreparedStatementError("x"), InvalidValueError),
         (ConnectionRefusedError("x"), StoreUnreachableError),
@@ -834,7 +834,7 @@ def test_a_busy_server_is_described_by_its_own_reason(theirs: Exception, words: 
 async def test_a_pool_that_was_never_awaited_is_named(postgres_url: str):
     sessions = holdfast.SessionService(asyncpg.create_pool(postgres_url), owner=OWNER)
 
-    with pytest.raises(errors.PoolNotReadyError, match="that is not open yet"):
+    with pytest.raises(errors.PoolClosedError, match="that is not open yet"):
         await sessions.create_session("m", "u1")
 
 

@@ -222,23 +222,9 @@ class StoreClosedError(Unavailable):
 class PoolClosedError(StoreClosedError):
     """The same error to a door; a program that made the pool makes another."""
 
-    def __init__(self, where: str):
-        self.where = where
-        Unavailable.__init__(
-            self, f"{where} has a pool of connections that is closed. Make a new pool."
-        )
-
-
-class PoolNotReadyError(StoreClosedError):
-    """The same error to a door; a program that made the pool has not awaited it."""
-
-    def __init__(self, where: str):
-        self.where = where
-        Unavailable.__init__(
-            self,
-            f"{where} has a pool of connections that is not open yet. Await asyncpg.create_pool() "
-            "before its first use.",
-        )
+    def __init__(self, where: str, problem: str = "is closed. Make a new pool"):
+        self.where, self.problem = where, problem
+        Unavailable.__init__(self, f"{where} has a pool of connections that {problem}.")
 
 
 class LoginRefusedError(StoreUnreachableError):

@@ -24,6 +24,7 @@ READ_ONLY_ADVICE = (
     "HOLDFAST_DATABASE may name a standby: name the primary server. Otherwise "
     "default_transaction_read_only is set for the database or the role."
 )
+NOT_AWAITED = "is not open yet. Await asyncpg.create_pool() before its first use"
 LOST = (
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
@@ -76,7 +77,7 @@ def translate(error: Exception, where: str) -> Exception:
         case asyncpg.InterfaceError() if str(error).startswith("pool is clos"):
             return errors.PoolClosedError(where)
         case asyncpg.InterfaceError() if "initialized" in str(error):
-            return errors.PoolNotReadyError(where)
+            return errors.PoolClosedError(where, NOT_AWAITED)
         case asyncpg.DataCorruptedError() | asyncpg.IndexCorruptedError():
             return errors.StoreDamagedError(where, str(error))
     return _translate_group(error, where)

@@ -29,6 +29,8 @@ HEALTH_SECONDS = 3.0
 
 router = APIRouter()
 
+_given_up: set[asyncio.Task[Accounting]] = set()  # the loop itself would not keep them
+
 
 @router.get("/api/health", responses={200: {"model": models.Health}})
 async def get_health(app: Here) -> Response:
@@ -62,12 +64,32 @@ def _describe_waiting(app: App) -> dict[str, Any]:
 
 async def _examine(app: App) -> Accounting:
     """In bounded time: a store that another writer holds is not healthy."""
-    try:
-        async with asyncio.timeout(HEALTH_SECONDS):
-            await check_health(app.database, app.settings.owner)
-            await rehearse_append(app.scope.sessions.store)
-            return await app.take_stock()
-    except TimeoutError:
+    task = asyncio.create_task(_use_store(app))
+    done, _ = await asyncio.wait([task], timeout=HEALTH_SECONDS)
+    if not done:
+        _give_up(task)
         where = hide_password(app.settings.database)
-        problem = f"did not answer within {HEALTH_SECONDS:g} seconds: it is locked or overloaded"
-        raise StoreBusyError(where, problem) from None
+        problem = (
+            f"did not answer within {HEALTH_SECONDS:g} seconds: it is locked, overloaded or stopped"
+        )
+        raise StoreBusyError(where, problem)
+    return task.result()
+
+
+async def _use_store(app: App) -> Accounting:
+    await check_health(app.database, app.settings.owner)
+    await rehearse_append(app.scope.sessions.store)
+    return await app.take_stock()
+
+
+def _give_up(task: asyncio.Task[Accounting]) -> None:
+    """Not waited for: a server that is frozen does not even answer that."""
+    _given_up.add(task)
+    task.add_done_callback(_forget)
+    task.cancel()
+
+
+def _forget(task: asyncio.Task[Accounting]) -> None:
+    _given_up.discard(task)
+    if not task.cancelled():
+        task.exception()  # looked at, or it would be logged
