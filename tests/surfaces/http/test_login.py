@@ -43,6 +43,8 @@ def test_the_link_works_once(tmp_path):
         assert (first.status_code, first.headers["location"]) == (303, "/")
         assert again.status_code == 403
         assert "used already" in again.text
+        for page in (link, f"{server.url}/login"):  # nothing to do for a browser that is in
+            assert browser.get(page).headers["location"] == "/"
         assert browser.get(f"{server.url}/api/state").status_code == 200
         assert server.token not in link
         assert server.token not in first.headers["set-cookie"]

@@ -54,6 +54,15 @@ async def test_resume_says_plainly_that_there_is_nothing(project: Path, store: s
     assert (await count_all())[0] == 0
 
 
+@pytest.mark.parametrize("given", ["$1", "$ARGUMENTS", "", "  "])
+async def test_a_placeholder_of_a_client_names_no_session(project: Path, store: str, given: str):
+    async with doors.inside(project) as client:
+        named = await client.get_prompt("workspace-resume", {"session_id": given})
+        plain = await client.get_prompt("workspace-resume", {})
+
+    assert named == plain
+
+
 async def test_a_prompt_can_name_its_session(project: Path, store: str):
     async with doors.inside(project) as client:
         named = (await data(client, "session", operation="start", chatmode="debug", name="login"))[

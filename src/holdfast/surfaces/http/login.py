@@ -120,12 +120,14 @@ class Tries:
 
 @router.get("/login")
 async def show_login(request: Request, code: Annotated[str | None, Query()] = None) -> Response:
+    codes: Codes = request.app.state.codes
+    if code is not None and codes.redeem(code):
+        return let_in(request)
+    if is_logged_in(request):
+        return RedirectResponse("/", status_code=303)
     if code is None:
         return login_page()
-    codes: Codes = request.app.state.codes
-    if not codes.redeem(code):
-        return login_page(WRONG_CODE, status=403)
-    return let_in(request)
+    return login_page(WRONG_CODE, status=403)
 
 
 @router.post("/login")
@@ -154,6 +156,12 @@ def let_in(request: Request) -> Response:
         samesite="strict",
     )
     return answer
+
+
+def is_logged_in(request: Request) -> bool:
+    keys: Keys = request.app.state.keys
+    name = cookie_name(request.app.state.port, request.url.scheme)
+    return keys.is_cookie(request.cookies.get(name, ""))
 
 
 def cookie_name(port: int, scheme: str = "http") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from holdfast.errors import InvalidValueError
@@ -34,6 +35,7 @@ NONE_HERE = (
     "Say so, and ask what to do."
 )
 
+_PLACEHOLDER = re.compile(r"\$(?:[0-9]+|ARGUMENTS)")
 NOTHING_NOTED = "It has no context sets. Read its last events and its scratchpad."
 
 
@@ -44,6 +46,14 @@ def check_prompt(name: object, arguments: Mapping[str, str]) -> None:
     for argument in arguments:
         if argument != "session_id":
             raise InvalidValueError("Argument", argument, "is unknown here", known=["session_id"])
+
+
+def find_session_argument(arguments: Mapping[str, str]) -> str | None:
+    """Which session was named. OpenCode sends its own placeholder where the person named none."""
+    given = arguments.get("session_id", "").strip()
+    if not given or _PLACEHOLDER.fullmatch(given):
+        return None
+    return given
 
 
 async def resume_text(

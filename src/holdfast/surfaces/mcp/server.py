@@ -113,12 +113,13 @@ class CallHandler:
         given = params.arguments or {}
         try:
             prompts.check_prompt(params.name, given)
+            session_id = prompts.find_session_argument(given)
             if params.name == "workspace-stop":
-                text = prompts.stop_text(given.get("session_id"))
+                text = prompts.stop_text(session_id)
             else:
                 app = await self.app_for(context.request)
                 text = await prompts.resume_text(
-                    app, self._identify_caller(context), given.get("session_id"), self.exists
+                    app, self._identify_caller(context), session_id, self.exists
                 )
         except Exception as error:
             raise _as_protocol_error(error) from None
