@@ -388,7 +388,7 @@ async def test_an_old_name_is_found_whatever_its_case_and_the_nearest_is_offered
     """Without reading all names."""
     monkeypatch.setattr(service, "NAMES_COMPARED", 2)
     old = await sessions.create_session("architect", "u1", name="LOGIN")
-    for name in ("login page", "billing", "zoo", "zoo"):
+    for name in ("login a", "login b", "login page", "billing", "zoo", "zoo"):
         await sessions.create_session("architect", "u1", name=name)
 
     assert (await sessions.find_session("login")).id == old.id
@@ -402,6 +402,7 @@ async def test_a_name_is_found_whatever_its_case(sessions):
         await sessions.create_session("architect", "u1", name=name)
     upper = await sessions.create_session("architect", "u1", name="LOGIN")
 
+    assert [s.name for s in await sessions.list_named("Login")] == ["Login"]
     assert (await sessions.find_session("Login")).name == "Login", "as it is written, first"
     assert (await sessions.find_session("login")).id == upper.id, "else the newest"
     assert (await sessions.find_session("ärger")).name == "ÄRGER"

@@ -158,6 +158,8 @@ async def test_a_turn_longer_than_the_window_keeps_its_request_and_its_newest_ev
     assert found.warnings == [
         "One call returns 1,000 events: older ones are left out, and of the first turn 4 to 5."
     ]
+    assert found.cut_as_sent(10**6).warnings == found.warnings
+    assert found.cut_as_sent(10**4).warnings == [], "fewer than that are sent, as was asked"
     assert await numbers(sessions, s.id, 30, 10) == list(range(995, 1005))
     assert not (await sessions.get_recent_events(s.id, 30, 10)).is_cut
 
@@ -200,11 +202,11 @@ async def test_events_as_they_are_sent_count_with_all_their_fields(sessions):
     found = await sessions.get_recent_events(s.id, 30, 300)
 
     assert len(found) == 3
-    listed = found.keep_delivered(300)
-    assert [e["sequence"] for e in listed] == [2, 3]
-    assert len(json.dumps(listed)) <= 300 * 4
-    assert [e["sequence"] for e in found.keep_delivered(1)] == [3]
-    assert found.keep_delivered(None) == [e.to_dict() for e in found]
+    sent = found.cut_as_sent(300)
+    assert [e.sequence for e in sent] == [2, 3]
+    assert len(json.dumps([e.to_dict() for e in sent])) <= 300 * 4
+    assert [e.sequence for e in found.cut_as_sent(1)] == [3]
+    assert found.cut_as_sent(None) is found
 
 
 async def test_an_empty_session_has_an_empty_window(sessions):

@@ -96,14 +96,15 @@ class EventWindow(list[SessionEvent]):
         super().__init__(events)
         self.is_cut = is_cut
 
-    def keep_delivered(self, max_tokens: int | None) -> list[dict[str, Any]]:
-        """As they are sent; where they are sent as JSON, the limit counts all of it."""
-        listed = [event.to_dict() for event in self]
+    def cut_as_sent(self, max_tokens: int | None) -> EventWindow:
+        """The newest that fit where they are sent as JSON: there the limit counts all of it."""
         if max_tokens is None:
-            return listed
-        costs = [tokens(json.dumps(event, ensure_ascii=False)) for event in reversed(listed)]
+            return self
+        sent = [json.dumps(event.to_dict(), ensure_ascii=False) for event in reversed(self)]
+        costs = [tokens(text) for text in sent]
         fitting = rules.fit_tokens(costs, 0, max_tokens)
-        return listed[-max(fitting, 1) :]
+        kept = self[-max(fitting, 1) :]
+        return EventWindow(kept, is_cut=self.is_cut and len(kept) == len(self))
 
     @property
     def warnings(self) -> list[str]:

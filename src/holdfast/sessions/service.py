@@ -118,7 +118,8 @@ class SessionService:
 
     async def _find_similar(self, name: str) -> Session:
         """One whose name differs in case; else the refusal offers the nearest name."""
-        begun = await self.list_names(name, NAMES_COMPARED)
+        # Both lists of the query whole: the name itself comes first in the alphabet.
+        begun = await self.list_names(name, 2 * NAMES_COMPARED)
         newest = await self.list_names("", NAMES_COMPARED)
         similar, is_same = rules.find_similar(name, [*begun, *newest])
         if not is_same:

@@ -149,7 +149,8 @@ async def list_events(
     elif page.after is None and page.limit is None:
         turns = TURNS if page.turns is None else page.turns
         window = await app.scope.sessions.get_recent_events(session_id, turns, page.tokens)
-        listed, warnings = window.keep_delivered(page.tokens), window.warnings
+        sent = window.cut_as_sent(page.tokens)
+        listed, warnings = [event.to_dict() for event in sent], sent.warnings
     else:
         raise InvalidValueError(
             "query", "after, limit", "does not go together with turns or tokens"

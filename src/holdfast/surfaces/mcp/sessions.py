@@ -80,8 +80,9 @@ async def recent(call: Call) -> Answer:
         return Answer({"events": [], "session_id": None}, next_actions=NO_SESSION)
     session_id = choice.session.id
     window = await call.scope.sessions.get_recent_events(session_id, **limits)
-    events = window.keep_delivered(limits.get("max_tokens"))
-    warnings = [*describe_choice(choice), *window.warnings]
+    sent = window.cut_as_sent(limits.get("max_tokens"))
+    warnings = [*describe_choice(choice), *sent.warnings]
+    events = [event.to_dict() for event in sent]
     return Answer({"events": events, "session_id": session_id}, warnings)
 
 
