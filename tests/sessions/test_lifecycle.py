@@ -388,7 +388,7 @@ async def test_an_old_name_is_found_whatever_its_case_and_the_nearest_is_offered
     """Without reading all names."""
     monkeypatch.setattr(service, "NAMES_COMPARED", 2)
     old = await sessions.create_session("architect", "u1", name="LOGIN")
-    for name in ("login a", "login b", "login page", "billing", "zoo", "zoo"):
+    for name in ("billing", "zoo", "zoo", "login a", "login b"):
         await sessions.create_session("architect", "u1", name=name)
 
     assert (await sessions.find_session("login")).id == old.id
