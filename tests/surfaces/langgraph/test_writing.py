@@ -27,6 +27,8 @@ LEARNED = {
     "summary": "Retries.",
     "feature_request": "webhook retry",
 }
+ACCEPTED = {"id": "D1", "text": "a table", "status": "accepted"}
+REJECTED = {"id": "D1", "text": "a table", "status": "rejected", "because": "slow"}
 TIMES = ("updated_at", "claimed_at", "at", "id", "uid")
 
 
@@ -40,6 +42,12 @@ def write(repo: Repo, **context: Any) -> dict[str, Any]:
     told = dict(result["context"]["context_write"])
     told.pop("done")
     return told
+
+
+def write_again(state: dict[str, Any], **context: Any) -> dict[str, Any]:
+    """A run on the state that the one before has left, with some of it changed."""
+    changed = {**state, "context": {**state["context"], **context}}
+    return {**changed, **ContextWriteNode()(changed)}
 
 
 def without_times(value: Any) -> Any:
@@ -286,6 +294,125 @@ def test_entries_of_an_earlier_run_are_not_written_again(repo: Repo):
     more = {**again["context"], "decisions": ["use a table", "and a queue"]}
     third = graph.invoke({"context": more}, thread)
     assert third["context"]["context_write"]["written"] == ["decision"]
+
+
+def test_a_checklist_and_a_summary_that_return_to_an_earlier_value_are_written(repo: Repo):
+    state = {"context": on(repo)}
+    first = {"checklist": ["write", "test"], "summary": "In pieces."}
+    for values in (first, {"checklist": ["test"], "summary": "Whole."}, first):
+        state = write_again(state, **values)
+        assert state["context"]["context_write"]["written"] == ["checklist", "summary"]
+
+    found = read_context(repo)
+    assert found["checklist"] == ["write", "test"]
+    assert found["working_summary"]["text"] == "In pieces."
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [[ACCEPTED], [REJECTED], [ACCEPTED]],
+        [[ACCEPTED], [ACCEPTED, REJECTED], [ACCEPTED, REJECTED, ACCEPTED]],
+        [[REJECTED], [ACCEPTED, REJECTED], [REJECTED, ACCEPTED]],
+        [[ACCEPTED], [REJECTED], [{"text": "a table", "status": "accepted"}]],
+        [[ACCEPTED], [{"id": "D1", "text": "a queue"}], [ACCEPTED]],
+    ],
+)
+def test_a_decision_that_returns_to_an_earlier_value_is_written(
+    repo: Repo, turns: list[list[dict[str, str]]]
+):
+    state = {"context": on(repo)}
+    for decisions in turns:
+        state = write_again(state, decisions=decisions)
+        assert "decision" in state["context"]["context_write"]["written"]
+
+    (kept,) = read_context(repo)["open_decisions"]
+    assert (kept["text"], kept["status"]) == ("a table", "accepted")
+
+
+def test_a_value_that_was_refused_does_not_replace_a_later_one(repo: Repo):
+    early = {"id": "c-1", "text": "It is done.", "evidence": ["src/new.py#begin"]}
+    late = {**early, "evidence": ["src/retry.py#schedule"]}
+    state = write_again({"context": on(repo)}, claims=[early, late])
+    assert state["context"]["context_write"]["written"] == ["claim"]
+    repo.write("src/new.py", "def begin():\n    return 1\n")
+
+    write_again(state)
+
+    (kept,) = read_context(repo)["evidence_ledger"]
+    assert kept["files"][0]["symbol"] == "schedule"
+
+
+def test_a_claim_that_is_made_again_is_checked_again(repo: Repo):
+    claim = {"text": "It is done.", "evidence": ["src/retry.py#schedule"]}
+    state = write_again({"context": on(repo)}, claims=[claim])
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+    state = write_again(state, claims=[])
+
+    write_again(state, claims=[claim])
+
+    loaded = ContextLoadNode()(state)["context"]["shared_context"]
+    assert [kept["holds"] for kept in loaded["claims"]] == [True]
+
+
+def test_the_same_entries_in_a_list_that_holds_earlier_values_are_not_written_again(repo: Repo):
+    """A list that a graph only appends to holds each value that a decision has had."""
+    state = write_again({"context": on(repo)}, decisions=[ACCEPTED, REJECTED])
+    once = read_context(repo)
+
+    state = write_again(state)
+
+    assert state["context"]["context_write"]["written"] == []
+    assert read_context(repo) == once
+    state = write_again(state, decisions=[ACCEPTED, REJECTED, ACCEPTED])
+    assert state["context"]["context_write"]["written"] == ["decision"]
+    (kept,) = read_context(repo)["open_decisions"]
+    assert kept["status"] == "accepted"
+
+
+@pytest.mark.parametrize("other", [{"phase": "planning"}, {"workstream_id": "another"}], ids=str)
+def test_a_state_that_is_kept_is_written_to_each_phase_and_workstream_once(
+    repo: Repo, other: dict[str, str]
+):
+    learned = {name: value for name, value in LEARNED.items() if name != "feature_request"}
+    first = {"phase": "implementation", "workstream_id": "first"}
+    state = write_again({"context": on(repo)}, **first, **learned)
+    written = state["context"]["context_write"]["written"]
+
+    state = write_again(state, **other)
+
+    assert state["context"]["context_write"]["written"] == written
+    for target in (first, {**first, **other}):
+        state = write_again(state, **target)
+        assert state["context"]["context_write"]["written"] == []
+
+
+def test_a_failed_run_between_two_others_forgets_nothing_that_was_written(repo: Repo):
+    state = write_again({"context": on(repo)}, decisions=["a table"])
+    state = write_again(state, error="assert 9 == 8")
+
+    state = write_again(state, error=None)
+
+    assert state["context"]["context_write"]["written"] == ["last_run"]
+
+
+def test_the_note_of_what_was_written_is_as_large_as_the_state_after_any_number_of_runs(repo: Repo):
+    state = {"context": on(repo)}
+    for turn in range(4):
+        decisions = [f"decision {turn}.{number}" for number in range(3)]
+        state = write_again(state, decisions=decisions, checklist=[f"step {turn}"])
+
+        (marks,) = state["context"]["context_write"]["done"].values()
+        assert len(marks) == 4
+
+
+@pytest.mark.parametrize("done", [5, ["a"], {"a": 5}, {5: ["a"]}], ids=repr)
+def test_a_note_of_what_was_written_that_is_not_ours_is_ignored(repo: Repo, done: Any):
+    state = {"context": on(repo, context_write={"done": done})}
+
+    state = write_again(state, decisions=["a table"])
+
+    assert state["context"]["context_write"]["written"] == ["decision"]
 
 
 @pytest.mark.parametrize("error", [["a"], {"code": 5}, 7])

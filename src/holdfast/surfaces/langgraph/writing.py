@@ -2,17 +2,19 @@
 
 A part that a rule refuses is reported with its reason, nothing of it is stored, and the others are
 still written. A state that is kept from run to run still holds the results of earlier runs. Those
-were written then, and perhaps withdrawn or made stale since: the state notes what was written, and
-only what is new is written.
+were written then, and perhaps withdrawn or made stale since, so only what is new is written.
+
+The state notes for each target (a workstream's context of one phase) what it held when it was last
+written there. This is not a history: a value that was replaced and returns is new again.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from traceback import format_exception_only
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.app import App
 from holdfast.errors import InvalidValueError
@@ -21,9 +23,14 @@ from holdfast.surfaces.langgraph.state import describe_refusal, find_in_context,
 from holdfast.workstreams.service import WorkstreamService
 
 NAME_BYTES = 4096
-DONE_KEPT = 500
 # The names of a ledger's entry that are used again; its hashes are computed anew.
 PLACE = ("path", "lines", "symbol", "proof")
+
+
+class MarkedEntry(NamedTuple):
+    which: str  # its id, or else its words
+    mark: str
+    entry: Mapping[str, Any]
 
 
 class StateWriter:
@@ -31,9 +38,11 @@ class StateWriter:
         self.run = app.run
         self.work = work
         self.about = about
-        self.done: list[str] = []
-        if isinstance(done, list):
-            self.done = [str(mark) for mark in done]
+        self.done: dict[Any, Any] = {}
+        if isinstance(done, Mapping):
+            self.done = dict(done)
+        self.before: set[str] = set()  # the marks of the run before on this target
+        self.marks: list[str] = []
         self.written: list[str] = []
         self.refused: list[dict[str, Any]] = []
 
@@ -49,6 +58,8 @@ class StateWriter:
     def keep_learned(self, state: Any) -> None:
         """A successful run also ends an earlier failure, with or without a summary."""
         before = self.run(self.work.load(**self.about)).context
+        target = _hash([before.key, before.phase])
+        self.before = _parse_marks(self.done.get(target))
         self._keep_decisions(find_in_context(state, "decisions"))
         self._keep_claims(find_in_context(state, "claims"))
         self._keep_checklist(find_in_context(state, "checklist"))
@@ -58,6 +69,7 @@ class StateWriter:
         if before.failed_run:
             with self._record("last_run"):
                 self.run(self.work.succeed(**self.about))
+        self.done[target] = self.marks
 
     def keep_sessions(self, given: object) -> None:
         if not isinstance(given, Mapping):
@@ -79,28 +91,31 @@ class StateWriter:
             self.run(self.work.keep_client_session(name, native_id, local_path=path, **self.about))
 
     def _keep_checklist(self, given: Any) -> None:
-        if given is None or not self._is_new("checklist", given):
+        mark = _hash(["checklist", given])
+        if given is None or not self._is_new(mark):
             return
-        with self._record("checklist", given):
+        with self._record("checklist", mark):
             items = _check_texts("checklist", given)
             self.run(self.work.set_checklist(items, **self.about))
 
     def _keep_pointers(self, given: Any) -> None:
-        if not given or not self._is_new("file_pointers", given):
+        mark = _hash(["file_pointers", given])
+        if not given or not self._is_new(mark):
             return
-        with self._record("file_pointers", given):
+        with self._record("file_pointers", mark):
             paths = _check_texts("file_pointers", given)
             self.run(self.work.point(paths, **self.about))
 
     def _keep_summary(self, given: Any, feature_request: Any) -> None:
-        if not given or not self._is_new("summary", given):
+        mark = _hash(["summary", given])
+        if not given or not self._is_new(mark):
             return
-        with self._record("summary", given):
+        with self._record("summary", mark):
             self.run(self.work.save(given, feature_request=feature_request, **self.about))
 
     def _keep_decisions(self, given: object) -> None:
-        for decision in self._list_new("decision", given):
-            with self._record("decision", decision):
+        for _, mark, decision in self._list_new("decision", given):
+            with self._record("decision", mark):
                 fields: dict[str, Any] = {
                     "decision_id": decision.get("id"),
                     "status": decision.get("status"),
@@ -109,37 +124,47 @@ class StateWriter:
                 self.run(self.work.decide(decision.get("text"), **fields, **self.about))
 
     def _keep_claims(self, given: object) -> None:
-        for claim in self._list_new("claim", given):
-            with self._record("claim", claim):
-                text = claim.get("text")
-                if text is None:
-                    text = claim.get("claim")
-                checked = _check_text("claim", text)
+        for _, mark, claim in self._list_new("claim", given):
+            with self._record("claim", mark):
+                checked = _check_text("claim", _find_words(claim))
                 evidence = _list_evidence(claim)
                 kind = claim.get("kind")
                 self.run(self.work.claim(checked, evidence, kind=kind, **self.about))
 
-    def _list_new(self, name: str, given: object) -> list[Mapping[str, Any]]:
+    def _list_new(self, name: str, given: object) -> list[MarkedEntry]:
         """Entries as objects; a text alone is an entry with only a text."""
         try:
             values = to_list(f"{name}s", given)
             entries = [_make_object("text", value) for value in values]
-            return [entry for entry in entries if self._is_new(name, entry)]
         except InvalidValueError as error:
             self._refuse(name, error)
             return []
+        return self._leave_out_done(_mark_entries(name, entries))
 
-    def _is_new(self, name: str, item: object) -> bool:
-        return _make_mark(name, item) not in self.done
+    def _leave_out_done(self, marked: Sequence[MarkedEntry]) -> list[MarkedEntry]:
+        """A value that was refused is not tried again after a later one of the same entry."""
+        new: list[MarkedEntry] = []
+        done = set()
+        for each in reversed(marked):
+            if not self._is_new(each.mark):
+                done.add(each.which)
+            elif each.which not in done:
+                new.append(each)
+        return new[::-1]
+
+    def _is_new(self, mark: str) -> bool:
+        if mark not in self.before:
+            return True
+        self.marks.append(mark)
+        return False
 
     @contextmanager
-    def _record(self, name: str, item: object = None) -> Iterator[None]:
+    def _record(self, name: str, mark: str | None = None) -> Iterator[None]:
         try:
             yield
             self.written.append(name)
-            if item is not None:
-                done = [*self.done, _make_mark(name, item)]
-                self.done = done[-DONE_KEPT:]
+            if mark is not None:
+                self.marks.append(mark)
         except Exception as error:  # whatever the error, the other parts are written
             self._refuse(name, error)
 
@@ -147,9 +172,38 @@ class StateWriter:
         self.refused.append({"what": name, **describe_refusal(error)})
 
 
-def _make_mark(name: str, item: object) -> str:
+def _mark_entries(name: str, entries: Sequence[Mapping[str, Any]]) -> list[MarkedEntry]:
+    """An entry's mark holds the earlier values of the same entry in the list, in their order.
+
+    In a list that is only appended to, a value that returns is thus not the earlier one.
+    """
+    last: dict[str, str] = {}
+    marked = []
+    for entry in entries:
+        which = str(entry.get("id") or _find_words(entry))
+        mark = _hash([name, entry, last.get(which)])
+        marked.append(MarkedEntry(which, mark, entry))
+        last[which] = mark
+    return marked
+
+
+def _find_words(entry: Mapping[str, Any]) -> Any:
+    """The text of an entry; a ledger calls it `claim`."""
+    text = entry.get("text")
+    if text is None:
+        text = entry.get("claim")
+    return text
+
+
+def _parse_marks(given: object) -> set[str]:
+    if not isinstance(given, list):
+        return set()
+    return {str(mark) for mark in given}
+
+
+def _hash(value: object) -> str:
     """The same for the same words, in every process."""
-    text = json.dumps([name, item], sort_keys=True, default=repr)
+    text = json.dumps(value, sort_keys=True, default=repr)
     digest = canonical.sha256(text.encode()).hex()
     return digest[:16]
 
