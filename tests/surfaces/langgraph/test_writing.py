@@ -153,6 +153,14 @@ def test_valid_entries_are_written_although_others_are_refused(repo: Repo):
     assert [refusal["what"] for refusal in done["refused"]] == ["decision", "checklist"]
 
 
+@pytest.mark.parametrize("odd", [{5: 1, "text": "x"}, {("a",): 1, "text": "x"}], ids=repr)
+def test_names_that_are_not_texts_stop_no_entry(repo: Repo, odd: dict[Any, Any]):
+    state = write_again({"context": on(repo)}, decisions=[odd, "a table"])
+
+    assert state["context"]["context_write"]["written"] == ["decision", "decision"]
+    assert write_again(state)["context"]["context_write"]["written"] == []
+
+
 @pytest.mark.parametrize(
     "said",
     [

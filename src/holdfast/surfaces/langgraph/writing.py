@@ -203,7 +203,10 @@ def _parse_marks(given: object) -> set[str]:
 
 def _hash(value: object) -> str:
     """The same for the same words, in every process."""
-    text = json.dumps(value, sort_keys=True, default=repr)
+    try:
+        text = json.dumps(value, sort_keys=True, default=repr)
+    except (TypeError, ValueError):  # names that are not texts, or an object that holds itself
+        text = ascii(value)
     digest = canonical.sha256(text.encode()).hex()
     return digest[:16]
 
