@@ -18,9 +18,11 @@ from holdfast.memories.service import MemoryService, finish_noting
 from holdfast.storage import migrate
 from holdfast.storage.errors import AdoptionRefusedError
 from holdfast.storage.migrate import migrate_postgres
+from holdfast.storage.queries import read_blocks
 from tests.rig.postgres import APP, OWNER, Cluster, execute
 
 PORT = "The staging database listens on port 5433"
+INDEXES = f"{migrate.HERE}/adopted_indexes.postgres.sql"
 KEY = "id text primary key, user_id text, content text"
 ONE = "01a1e32b-e814-774f-b2ce-74143d07cbf2"
 WORDS = "string_agg('w' || i, ' ') from generate_series(1, 200000) i"
@@ -63,9 +65,24 @@ USABLE = {
         ("category", "'ops'"),
         {},
     ),
+    "a workspace of its own": (
+        f"{KEY}, workspace_id text, developer_id integer",
+        ("workspace_id", "'w-1'"),
+        {},
+    ),
     "texts are never empty": (f"{KEY} check (length(content) > 0)", ("category", "''"), {}),
     "texts are unique": (f"{KEY}, unique (user_id, content)", ("category", "null"), {}),
 }
+
+
+def count_indexes(postgres: Cluster, name: str) -> int:
+    """Of ours, on the table as it is now."""
+    names = ", ".join(f"'{index.name}'" for index in read_blocks(INDEXES))
+    [(count,)] = execute(
+        postgres.dsn(name),
+        f"select count(*) from pg_indexes where tablename = 'memories' and indexname in ({names})",
+    )
+    return int(count)
 
 
 @asynccontextmanager
@@ -93,6 +110,7 @@ async def test_every_row_that_says_something_is_found_listed_exported_and_forgot
         ),
     )
     await migrate_postgres(postgres.dsn(name, OWNER))
+    assert count_indexes(postgres, name) == len(read_blocks(INDEXES))
 
     async with open_memories(postgres, name) as memories:
         [found] = await memories.recall("which port does the staging database listen on")
@@ -216,6 +234,40 @@ REFUSED = {
         "id is not unique",
         "PRIMARY KEY",
     ),
+    "a table that inherits from it": (
+        [
+            "create table memori.memories (id int primary key, user_id text, content text)",
+            "create table memori.kid () inherits (memori.memories)",
+            "insert into memori.memories values (1, 'a', 'Alpha')",
+            "insert into memori.kid values (1, 'b', 'Bravo')",
+        ],
+        "memori.kid inherits from memori.memories",
+        "Nothing was changed",
+    ),
+    "a table that it inherits from": (
+        [
+            "create table memori.all_texts (id int primary key, user_id text, content text)",
+            "create table memori.memories (primary key (id)) inherits (memori.all_texts)",
+        ],
+        "memori.memories inherits from memori.all_texts",
+        "Nothing was changed",
+    ),
+    "a partition": (
+        [
+            (
+                "create table memori.all_texts (id int, user_id text, content text) "
+                "partition by range (id)"
+            ),
+            "create table memori.memories partition of memori.all_texts (primary key (id)) default",
+        ],
+        "memori.memories inherits from memori.all_texts",
+        "Nothing was changed",
+    ),
+    "a column of our name": (
+        [f"create table memori.memories ({UUID}, adopted_at timestamptz)"],
+        "its column adopted_at is not Holdfast's, which needs that name",
+        "ALTER TABLE memori.memories RENAME COLUMN adopted_at TO adopted_at_before",
+    ),
     "a name that is taken": (
         [
             f"create table memori.memories ({UUID})",
@@ -260,7 +312,13 @@ async def test_a_table_that_cannot_be_used_is_refused_with_a_remedy_and_left_as_
 
 @pytest.mark.parametrize(
     "shape",
-    ["user_id integer", "another column not null", "an index of our name", "lineage text[]"],
+    [
+        "user_id integer",
+        "another column not null",
+        "an index of our name",
+        "lineage text[]",
+        "a column of our name",
+    ],
 )
 async def test_the_remedy_in_the_refusal_makes_the_adoption_work(
     shape: str, make: Callable[..., str], postgres: Cluster

@@ -6,27 +6,44 @@ declare
     there regclass := to_regclass('memori.memories');
     moments text[] := array['timestamp with time zone', 'timestamp without time zone', 'date'];
     texts text[] := array['text', 'character varying'];
-    is_begun boolean := exists (
-        select from pg_attribute a where a.attrelid = there and a.attname = 'adopted_at' and not a.attisdropped);
+    is_known boolean := to_regprocedure('memori.is_adopted()') is not null;
+    is_begun boolean := is_known or exists (
+        select from pg_attribute a
+        where a.attrelid = there and a.attname = 'adopted_at' and col_description(there, a.attnum) like '%Holdfast%');
+    missing text;
     problem text;
     remedy text := '';
 begin
-    -- The migration itself refuses a view, or a table that does not contain memories.
-    if there is null or (select c.relkind from pg_class c where c.oid = there) <> 'r' or (
-        select count(*) from pg_attribute a
-        where a.attrelid = there and a.attname in ('id', 'user_id', 'content') and not a.attisdropped
-    ) < 3 then
-        return;
-    end if;
-    if to_regprocedure('memori.is_adopted()') is not null then
+    if is_known then
         if not memori.is_adopted() then
             return;
         end if;
     end if;
+    select name into missing from unnest(array['id', 'user_id', 'content']) name
+    where not exists (select from pg_attribute a where a.attrelid = there and a.attname = name);
+    -- Before the first migration, which itself refuses a view, or a table that does not contain memories.
+    if not is_known and (missing is not null or (select c.relkind from pg_class c where c.oid = there) <> 'r') then
+        return;
+    end if;
 
     select found.problem, found.remedy into problem, remedy from (
+        select 'it is not there any more' as problem, '' as remedy where there is null
+        union all
+        select 'it is not a plain table any more', '' from pg_class c where c.oid = there and c.relkind <> 'r'
+        union all
+        select format('it has no column %I any more', missing), '' where missing is not null
+        union all
+        -- A statement on a parent is about the rows of its children too, and their ids are not unique together. A column
+        -- of a child is its parent's.
+        select format('%s inherits from %s', i.inhrelid::regclass, i.inhparent::regclass), ''
+        from pg_inherits i where there in (i.inhrelid, i.inhparent)
+        union all
+        select 'its column adopted_at is not Holdfast''s, which needs that name',
+               'ALTER TABLE memori.memories RENAME COLUMN adopted_at TO adopted_at_before'
+        from pg_attribute a where a.attrelid = there and a.attname = 'adopted_at' and not is_begun
+        union all
         -- Policies of the table decide who may read a row, and they do not use Holdfast's settings.
-        select 'it has row-level security' as problem, 'ALTER TABLE memori.memories DISABLE ROW LEVEL SECURITY' as remedy
+        select 'it has row-level security', 'ALTER TABLE memori.memories DISABLE ROW LEVEL SECURITY'
         from pg_class c where c.oid = there and c.relrowsecurity
         union all
         select 'its column id is not unique, or may be null', 'ALTER TABLE memori.memories ADD PRIMARY KEY (id)'
@@ -68,22 +85,38 @@ begin
 end
 $check$;
 
--- is_unprepared
--- Whether a table of another program lacks a column or an index of ours; an index is unusable while it is being made,
--- and after that was interrupted.
-select count(*) filter (where a.attname in ('id', 'user_id', 'content')) = 3
-       and count(*) filter (where a.attname in ('workspace_id', 'developer_id')) = 0
-       and (count(*) filter (where a.attname = 'adopted_at') = 0
-            or (select count(*) from pg_index i join pg_class c on c.oid = i.indexrelid
-                where i.indrelid = to_regclass('memori.memories') and i.indisvalid and c.relname = any ($1::text[]))
-               < cardinality($1::text[]))
+-- is_known
+-- Whether a migration has recorded who made the table.
+select to_regprocedure('memori.is_adopted()') is not null;
+
+-- is_adopted
+-- Whether another program created the table of memories, as the first migration found it.
+select memori.is_adopted();
+
+-- has_memories
+-- Whether there is a table that may contain memories; before the first migration it is another program's.
+select count(*) = 3
 from pg_attribute a join pg_class t on t.oid = a.attrelid
-where t.oid = to_regclass('memori.memories') and t.relkind = 'r' and not a.attisdropped;
+where t.oid = to_regclass('memori.memories') and t.relkind = 'r' and a.attname in ('id', 'user_id', 'content');
+
+-- is_begun
+-- Whether we have added columns: the comment tells ours from another program's.
+select exists (select from pg_attribute a
+               where a.attrelid = to_regclass('memori.memories') and a.attname = 'adopted_at'
+                 and col_description(a.attrelid, a.attnum) like '%Holdfast%');
+
+-- lacks_indexes
+-- An index is unusable while it is being made, and after that was interrupted.
+select count(*) < cardinality($1::text[])
+from pg_index i join pg_class c on c.oid = i.indexrelid
+where i.indrelid = to_regclass('memori.memories') and i.indisvalid and c.relname = any ($1::text[]);
 
 -- lacks_columns
--- They are added together. Asked before, because even a statement that adds none would lock the table.
-select not exists (select from pg_attribute a
-                   where a.attrelid = 'memori.memories'::regclass and a.attname = 'adopted_at' and not a.attisdropped);
+-- Asked before they are added, because even a statement that adds none would lock the table.
+select count(*) < 13 from pg_attribute a
+where a.attrelid = to_regclass('memori.memories')
+  and a.attname in ('category', 'metadata', 'source_type', 'confidence', 'lineage', 'last_used_at', 'use_count',
+                    'expires_at', 'created_at', 'updated_at', 'content_hash', 'erased_at', 'adopted_at');
 
 -- wait_briefly
 -- For this transaction: while we wait for the lock of a table, every other statement on the table waits behind us.

@@ -43,8 +43,19 @@ class Adoption:
 
     async def is_needed(self) -> bool:
         """Whether there is a table of another program that lacks something of ours."""
+        if not await self.has_foreign_table():
+            return False
         names = [index.name for index in self.indexes]
-        return bool(await self.connection.fetchval(self.sql["is_unprepared"], names))
+        if await self.connection.fetchval(self.sql["lacks_columns"]):
+            return True
+        return bool(await self.connection.fetchval(self.sql["lacks_indexes"], names))
+
+    async def has_foreign_table(self) -> bool:
+        """As the first migration has recorded it; before that, any table is another program's."""
+        question = "has_memories"
+        if await self.connection.fetchval(self.sql["is_known"]):
+            question = "is_adopted"
+        return bool(await self.connection.fetchval(self.sql[question]))
 
     async def prepare(self, rehearse: Callable[[], Awaitable[None]]) -> None:
         """Add what is missing, after the whole migration was tried and undone."""

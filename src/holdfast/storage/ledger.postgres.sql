@@ -63,10 +63,6 @@ select number, checksum from holdfast.functions order by number desc limit 1;
 -- Records the functions, in the transaction that installed them.
 insert into holdfast.functions (number, checksum) values ($1, $2);
 
--- is_adopted
--- Whether another program created the table of memories, as the first migration found it.
-select memori.is_adopted();
-
 -- grant_functions
 -- Grants the functions to the runtime role, and to no other role.
 call holdfast.grant_functions($1);
@@ -91,9 +87,3 @@ from (select n.nspowner as owner from pg_namespace n where n.nspname in ('contex
       select c.relowner from pg_class c where c.oid = to_regclass('memori.memories')) owned
 where not pg_has_role(owned.owner, 'MEMBER')
 limit 1;
-
--- has_foreign_table
--- Whether there is a table of memories of another program.
-select to_regclass('memori.memories') is not null
-   and not exists (select from pg_attribute
-                   where attrelid = to_regclass('memori.memories') and attname in ('workspace_id', 'developer_id'));

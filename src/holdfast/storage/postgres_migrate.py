@@ -119,18 +119,18 @@ async def _raise_described(error: Exception, adoption: Adoption, ledger: dict[st
         raise _describe_permission(where, error, owner) from error
     if sqlstate == DUPLICATE_SCHEMA:
         raise errors.SchemaTakenError(where, "memori") from error
-    if await _is_about_foreign_table(connection, ledger, sqlstate):
+    if await _is_about_foreign_table(adoption, sqlstate):
         remedy = getattr(error, "hint", None)
-        is_begun = not await connection.fetchval(adoption.sql["lacks_columns"])
+        is_begun = await connection.fetchval(adoption.sql["is_begun"])
         raise errors.AdoptionRefusedError(where, str(error), remedy, is_begun=is_begun) from error
 
 
-async def _is_about_foreign_table(connection: Any, ledger: dict[str, str], sqlstate: str) -> bool:
+async def _is_about_foreign_table(adoption: Adoption, sqlstate: str) -> bool:
     if sqlstate == NOT_ADOPTABLE:
         return True
     if sqlstate[:2] not in ABOUT_A_TABLE:
         return False
-    return bool(await connection.fetchval(ledger["has_foreign_table"]))
+    return await adoption.has_foreign_table()
 
 
 async def _apply_postgres(adoption: Adoption, ledger: dict[str, str]) -> list[str]:
@@ -162,7 +162,7 @@ async def _change_schema(
         await connection.execute(migration.sql)
         entry = (migration.number, migration.name, migration.checksum)
         await connection.execute(ledger["add_migration"], *entry)
-    is_adopted = await connection.fetchval(ledger["is_adopted"])
+    is_adopted = await connection.fetchval(adoption.sql["is_adopted"])
     if is_adopted:
         await connection.execute(adoption.sql["expect_columns"])
     if installed < functions.NUMBER:
