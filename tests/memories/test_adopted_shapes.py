@@ -16,9 +16,14 @@ from holdfast.memories import errors
 from holdfast.memories.jsonl_store import export_memories, import_memories
 from holdfast.memories.service import MemoryService, finish_noting
 from holdfast.storage import migrate
-from holdfast.storage.errors import AdoptionRefusedError
+from holdfast.storage.errors import (
+    AdoptionRefusedError,
+    PermissionRefusedError,
+    SchemaMissingError,
+)
 from holdfast.storage.migrate import migrate_postgres
 from holdfast.storage.queries import read_blocks
+from tests.rig.commands import run_process
 from tests.rig.postgres import APP, OWNER, Cluster, execute
 
 PORT = "The staging database listens on port 5433"
@@ -444,3 +449,113 @@ async def test_a_table_that_was_adopted_before_is_looked_at_again(
             PORT
         ]
         assert [memory.content for memory in await memories.list_memories()] == [PORT]
+
+
+SERIAL = "id serial primary key, user_id text, content text, content_tsv tsvector"
+MADE = (
+    f"create table memori.memories ({SERIAL})",
+    f"insert into memori.memories (user_id, content) values ('a', '{PORT}')",
+)
+# What its own program may do to the table later, and how a recall fails until it is migrated again.
+CHANGED = {
+    "a column of ours dropped": (
+        ["alter table memori.memories drop column lineage"],
+        SchemaMissingError,
+    ),
+    "a column of ours renamed": (
+        ["alter table memori.memories rename column expires_at to ends_at"],
+        SchemaMissingError,
+    ),
+    "the table made again": (["drop table memori.memories cascade", *MADE], SchemaMissingError),
+    "its rights taken away": (
+        ["revoke all on memori.memories from holdfast_runtime"],
+        PermissionRefusedError,
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+async def test_a_table_that_its_program_changed_is_usable_after_the_next_migration(
+    change: str, make: Callable[..., str], postgres: Cluster
+):
+    statements, error = CHANGED[change]
+    name = make(*MADE)
+    await migrate_postgres(postgres.dsn(name, OWNER))
+    execute(postgres.dsn(name, OWNER), *statements)
+
+    async with open_memories(postgres, name) as memories:
+        for verb in (memories.recall("staging port"), memories.list_memories()):
+            with pytest.raises(error) as failed:
+                await verb
+            assert "migrate" in str([failed.value, *failed.value.next_actions])
+    assert await migrate_postgres(postgres.dsn(name, OWNER)) == []
+
+    async with open_memories(postgres, name) as memories:
+        [found] = await memories.recall("staging port")
+        assert [memory.content for memory in await memories.list_memories()] == [PORT]
+        assert (await memories.remember("Icons come from Lucide", session_id="s-1")).is_new
+        assert (await memories.forget(found.memory.id)).content == ""
+    assert count_indexes(postgres, name) == len(read_blocks(INDEXES))
+
+
+async def test_a_column_of_its_own_that_the_program_dropped_is_done_without_after_a_migration(
+    make: Callable[..., str], postgres: Cluster
+):
+    name = make(*MADE)
+    await migrate_postgres(postgres.dsn(name, OWNER))
+    execute(postgres.dsn(name, OWNER), "alter table memori.memories drop column content_tsv")
+
+    async with open_memories(postgres, name) as memories:
+        with pytest.raises(SchemaMissingError, match="content_tsv"):
+            await memories.forget("1")
+    await migrate_postgres(postgres.dsn(name, OWNER))
+
+    async with open_memories(postgres, name) as memories:
+        assert (await memories.forget("1")).content == ""
+
+
+BROKEN = {
+    "the text renamed": (
+        "alter table memori.memories rename column content to body",
+        "it has no column content",
+    ),
+    "the table removed": ("drop table memori.memories cascade", "it is not there any more"),
+    "a rule that refuses us": (
+        "alter table memori.memories add agent text not null default null",
+        'null value in column "agent"',
+    ),
+    "a table that inherits from it": (
+        "create table memori.kid () inherits (memori.memories)",
+        "memori.kid inherits",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", BROKEN)
+async def test_a_change_that_cannot_be_repaired_is_refused_by_the_next_migration(
+    change: str, make: Callable[..., str], postgres: Cluster
+):
+    statement, problem = BROKEN[change]
+    name = make(f"create table memori.memories ({SERIAL})")
+    await migrate_postgres(postgres.dsn(name, OWNER))
+    execute(postgres.dsn(name, OWNER), statement)
+
+    with pytest.raises(AdoptionRefusedError, match=problem):
+        await migrate_postgres(postgres.dsn(name, OWNER))
+
+
+async def test_a_recall_without_the_column_of_the_texts_says_what_is_missing(
+    make: Callable[..., str], postgres: Cluster
+):
+    name = make(*MADE)
+    await migrate_postgres(postgres.dsn(name, OWNER))
+    execute(postgres.dsn(name, OWNER), "alter table memori.memories rename column content to body")
+
+    recalled = run_process(
+        "memory", "recall", "staging port", "--json", HOLDFAST_DATABASE=postgres.dsn(name, APP)
+    )
+
+    assert (recalled.document["code"], "content" in recalled.document["message"]) == (
+        "schema_missing",
+        True,
+    )

@@ -18,7 +18,8 @@ from holdfast.storage import errors
 
 PERMISSION_ADVICE = (
     "A program's role is a member of holdfast_runtime. The role that migrates owns the database "
-    "and may create roles, or a role that may has created holdfast_runtime before."
+    "and may create roles, or a role that may has created holdfast_runtime before. A table of "
+    "another program that was made again needs `holdfast admin migrate` by its owner."
 )
 READ_ONLY_ADVICE = (
     "HOLDFAST_DATABASE may name a standby: name the primary server. Otherwise "
@@ -37,6 +38,12 @@ ROLLED_BACK = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 LOCKED = (*ROLLED_BACK, asyncpg.LockNotAvailableError)
 MIXED_UP = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
 WRONG_URL = (asyncpg.ClientConfigurationError, *MIXED_UP)
+# By another program, whose table of memories was adopted.
+CHANGED_TABLE = (
+    asyncpg.UndefinedTableError,
+    asyncpg.UndefinedColumnError,
+    asyncpg.DatatypeMismatchError,
+)
 UNREACHABLE = (
     *LOST,
     asyncpg.InterfaceError,
@@ -87,6 +94,9 @@ def _translate_group(error: Exception, where: str) -> Exception:
     """Errors whose classes mean the same to us."""
     if isinstance(error, LOCKED):
         return StoreBusyError(where)
+    if isinstance(error, CHANGED_TABLE):
+        detail = f"has other tables than Holdfast needs: {first_line(error)}"
+        return errors.SchemaMissingError(where, detail)
     if isinstance(error, asyncpg.QueryCanceledError):  # by a limit on statements, or by a person
         return StoreBusyError(where, f"stopped the statement ({first_line(error)})")
     if isinstance(error, asyncpg.TooManyConnectionsError):

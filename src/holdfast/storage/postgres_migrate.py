@@ -142,12 +142,14 @@ async def _apply_postgres(adoption: Adoption, ledger: dict[str, str]) -> list[st
     applied = await _read_applied(connection, ledger, where)
     todo = pending("postgres", applied, where)
     installed = await _read_installed(connection, ledger, where)
-    if not todo and installed == functions.NUMBER:
-        return []
-    await connection.execute(adoption.sql["check_table"])
-    await _change_schema(adoption, ledger, todo, installed)
     names = [migration.name for migration in todo]
-    return names or [_name_functions()]
+    if installed < functions.NUMBER and not names:
+        names = [_name_functions()]
+    # The other program may have changed its table, or made it again, since it was adopted.
+    if names or await connection.fetchval(adoption.sql["is_adopted"]):
+        await connection.execute(adoption.sql["check_table"])
+        await _change_schema(adoption, ledger, todo, installed)
+    return names
 
 
 async def _change_schema(
@@ -165,11 +167,12 @@ async def _change_schema(
     is_adopted = await connection.fetchval(adoption.sql["is_adopted"])
     if is_adopted:
         await connection.execute(adoption.sql["expect_columns"])
-    if installed < functions.NUMBER:
+    if is_adopted or installed < functions.NUMBER:
         verbs = functions.list_verbs(is_adopted=is_adopted)
         await _install(connection, verbs, installed)
         names = [functions.full_name(block) for block in (*guards, *verbs)]
         await connection.execute(ledger["grant_functions"], names)
+    if installed < functions.NUMBER:
         checksum = functions.compute_checksum()
         await connection.execute(ledger["add_functions"], functions.NUMBER, checksum)
     if is_adopted:
