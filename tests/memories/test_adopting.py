@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 
 import holdfast
-from holdfast.errors import Action
+from holdfast.errors import Action, StoreUnreachableError
 from holdfast.memories.service import MemoryService
 from holdfast.storage.errors import (
     AdoptionRefusedError,
@@ -43,6 +43,10 @@ select count(*) from pg_stat_activity
 where datname = current_database() and wait_event_type = 'Lock'
 """
 MAKES_INDEX = "datname = current_database() and query like 'create index%'"
+HOLDS_LEDGER = (
+    "locktype = 'advisory' and database = "
+    "(select oid from pg_database where datname = current_database())"
+)
 NOTHING_DONE = (3, 1, False)
 ALL_DONE = (16, 7, True)
 
@@ -249,6 +253,22 @@ async def test_what_a_killed_run_left_of_an_index_is_made_again(
     await migrate_postgres(url)
 
     assert (read_state(url), count_unusable(url)) == (ALL_DONE, 0)
+
+
+async def test_a_run_whose_lock_was_lost_commits_no_migration(
+    make: Callable[..., str], postgres: Cluster
+):
+    url = postgres.dsn(make(TABLE, FILL), OWNER)
+
+    def end_lock(step: str) -> None:
+        if step.startswith("Making index 5"):
+            execute(url, f"select pg_terminate_backend(pid) from pg_locks where {HOLDS_LEDGER}")
+
+    with pytest.raises(StoreUnreachableError):
+        await migrate_postgres(url, report=end_lock)
+    assert read_state(url) == (*ALL_DONE[:2], False)
+
+    assert await migrate_postgres(url) == ["0001_tables"]
 
 
 async def test_of_several_adoptions_at_once_one_does_it(

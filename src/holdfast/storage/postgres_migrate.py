@@ -65,7 +65,9 @@ async def apply_postgres(
             if await adoption.is_needed():
                 await adoption.prepare(lambda: _rehearse(adoption, ledger))
             async with connection.transaction(isolation=ISOLATION):
-                return await _apply_postgres(adoption, ledger)
+                applied = await _apply_postgres(adoption, ledger)
+                await guard.execute(ledger["keep_lock"])  # fails where the lock was lost meanwhile
+            return applied
         except Exception as error:
             await _raise_described(error, adoption, ledger)
             raise
