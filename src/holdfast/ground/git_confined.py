@@ -202,7 +202,9 @@ def _is_same_folder(path: str, start: int, tree: OpenFolder) -> bool:
 def _check_contents(git_dir: int, folder: str) -> None:
     try:
         way_out = find_way_out(git_dir)
-    except OSError as error:  # not as git keeps it
+    except FileNotFoundError:  # a folder that is only called so, as git says next
+        return
+    except OSError as error:
         raise GitFailedError(folder, str(error)) from None
     if way_out is not None:
         raise GitFailedError(folder, f"its contents are kept elsewhere ({way_out})")
