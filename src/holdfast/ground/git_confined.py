@@ -20,7 +20,7 @@ from holdfast.ground.confined import ConfinedRoot, FileCopy, OpenFolder
 from holdfast.ground.errors import FileMissingError, GitFailedError
 from holdfast.ground.git_files import Difference, parse_differences
 from holdfast.ground.git_history import QUIET_DIFF, LineCount, count_lines, find_head
-from holdfast.ground.git_links import find_way_out
+from holdfast.ground.git_links import exists, find_way_out, is_same_folder
 from holdfast.ground.git_process import Git, name_open_folder, text
 from holdfast.ground.git_repository import NO_REPOSITORY, check_commit
 from holdfast.ground.git_tree import hash_object
@@ -70,7 +70,7 @@ def open_repository(
     has it.
     """
     with ExitStack() as closing:
-        depths = [depth for depth, folder in enumerate(opened) if _has_git(folder)]
+        depths = [depth for depth, folder in enumerate(opened) if exists(folder.fd, ".git")]
         if depths:
             tree, folder = opened[depths[-1]], os.path.join(root.folder, *steps[: depths[-1]])
             inside = "/".join(steps[depths[-1] :])
@@ -154,13 +154,6 @@ def _is_same(change: Difference, copy: FileCopy | None) -> bool:
 # --- finding it -----------------------------------------------------------------------------------
 
 
-def _has_git(folder: OpenFolder) -> bool:
-    with suppress(OSError):
-        os.stat(".git", dir_fd=folder.fd, follow_symlinks=False)
-        return True
-    return False
-
-
 def _open_git_dir(tree: OpenFolder) -> int | None:
     try:
         return os.open(".git", _FOLDER | os.O_NOFOLLOW, dir_fd=tree.fd)
@@ -187,16 +180,10 @@ def _leads_back(git_dir: int, tree: OpenFolder) -> bool:
     with suppress(OSError, HoldfastError):
         back = OpenFolder(git_dir).read("gitdir", max_bytes=LINK_BYTES).data.rstrip(b"\n")
         parent = os.path.dirname(os.fsdecode(back))
-        return _is_same_folder(parent, git_dir, tree)
+        return is_same_folder(git_dir, parent, tree.fd)
     answer = Git("/", git_dir=git_dir).run("config", "--local", "core.worktree")
     place = text(answer.out).rstrip("\n")
-    return bool(place) and _is_same_folder(place, git_dir, tree)
-
-
-def _is_same_folder(path: str, start: int, tree: OpenFolder) -> bool:
-    with suppress(OSError):
-        return os.path.samestat(os.stat(path, dir_fd=start), os.fstat(tree.fd))
-    return False
+    return bool(place) and is_same_folder(git_dir, place, tree.fd)
 
 
 def _check_contents(git_dir: int, folder: str) -> None:

@@ -24,10 +24,10 @@ def find_way_out(git_dir: int) -> str | None:
     """
     if _is_link(git_dir, "index"):
         return "index"
-    if not _exists(git_dir, COMMON):
+    if not exists(git_dir, COMMON):
         return _find_in_objects(git_dir)
     with _open_folder(git_dir, "../..") as above:
-        if not _is_same(git_dir, _read_common(git_dir), above):
+        if not is_same_folder(git_dir, _read_common(git_dir), above):
             return COMMON
         return _find_in_objects(above)
 
@@ -36,7 +36,7 @@ def _find_in_objects(common: int) -> str | None:
     if _is_link(common, "objects"):
         return "objects"
     with _open_folder(common, "objects") as objects:
-        named = [name for name in ALTERNATES if _exists(objects, name)]
+        named = [name for name in ALTERNATES if exists(objects, name)]
         for name in (*named, *_list_links(objects)):
             return f"objects/{name}"
     return None
@@ -61,13 +61,15 @@ def _read_common(git_dir: int) -> bytes:
         os.close(file)
 
 
-def _is_same(git_dir: int, path: bytes, folder: int) -> bool:
+def is_same_folder(start: int, path: str | bytes, folder: int) -> bool:
+    """Whether a path, seen from one open folder, leads to the other."""
     with suppress(OSError, ValueError):
-        return os.path.samestat(os.stat(path, dir_fd=git_dir), os.fstat(folder))
+        return os.path.samestat(os.stat(path, dir_fd=start), os.fstat(folder))
     return False
 
 
-def _exists(folder: int, path: str) -> bool:
+def exists(folder: int, path: str) -> bool:
+    """Whether an open folder has something of that name, a link that leads nowhere included."""
     with suppress(OSError):
         os.stat(path, dir_fd=folder, follow_symlinks=False)
         return True
