@@ -49,7 +49,7 @@ def check_prompt(name: object, arguments: Mapping[str, str]) -> None:
 
 
 def find_session_argument(arguments: Mapping[str, str]) -> str | None:
-    """Which session was named. OpenCode sends its own placeholder where the person named none."""
+    """Which session was named. A client may send its own placeholder where none was."""
     given = arguments.get("session_id", "").strip()
     if not given or _PLACEHOLDER.fullmatch(given):
         return None
