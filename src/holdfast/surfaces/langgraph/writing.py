@@ -153,6 +153,7 @@ class StateWriter:
         return new[::-1]
 
     def _is_new(self, mark: str) -> bool:
+        """What was written before stays noted, and is not written again."""
         if mark not in self.before:
             return True
         self.marks.append(mark)
