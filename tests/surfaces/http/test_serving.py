@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from holdfast.surfaces.cli import serve_command
+from holdfast.surfaces.cli.root import root
 from holdfast.surfaces.cli.running import run as run_command
 from holdfast.surfaces.http import addresses
 from tests.rig.commands import PATIENCE_SECONDS
@@ -145,7 +146,7 @@ def test_invalid_arguments_are_refused_and_create_nothing(
 ):
     monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "data"))
 
-    assert run_command(serve_command.command, arguments) == code
+    assert run_command(root, ["serve", *arguments]) == code
     assert words in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
 
@@ -195,7 +196,7 @@ def test_a_role_that_defeats_the_policies_is_refused(
 def test_without_its_libraries_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setattr(serve_command, "find_spec", lambda name: None)
 
-    assert run_command(serve_command.command, []) == 6
+    assert run_command(root, ["serve"]) == 6
     assert ".[server]" in capsys.readouterr().err
 
 
