@@ -146,6 +146,7 @@ class App:
         """What an agent receives about that repository."""
         from holdfast.bundles.service import BundleService
         from holdfast.clients import text_limit
+        from holdfast.ground.fence import fence_key
         from holdfast.ground.user_settings import load_user_settings
 
         scope = self.scope
@@ -157,6 +158,7 @@ class App:
             native_ids=work.list_client_sessions,
             rules=load_user_settings(self.settings.home).pinned_rules,
             text_limit=text_limit,
+            fence_key=fence_key(self.settings.home),
         )
 
     def rounds(self, work: WorkstreamService) -> RoundService:

@@ -1,11 +1,11 @@
 """How much of each section a bundle holds. Pure: the same sections and total give the same answer.
 
 The head's first line and pinned sections stand whole, or the total is refused. The remaining room
-is shared in three rounds, in the order of rank: first each section gets its minimum, or its first
-item where that is longer; then each gets up to its maximum; then what is left goes to the sections
-that still have something to show. A section keeps its items from the first on and counts the rest;
-it stands with at least one item or not at all. Prose may end at a word, and so may an item that
-would be the only one. Whatever is missing or shortened is a cut with its reason.
+goes to the other sections in the order of rank, in two passes: in the first each may fill its
+maximum, in the second all that is left. Where an item does not fit, as much of it stands as room
+allows, and the pass is over: nothing of a lower rank stands while something of a higher rank was
+cut for room. A section keeps its items from the first on and counts the rest. Whatever is missing
+or shortened is a cut with its reason.
 """
 
 from __future__ import annotations
@@ -44,30 +44,23 @@ def total_for(phase: str, *limits: int | None) -> int:
 
 
 def fit(head: Head, sections: Sequence[Section], total: int) -> Layout:
-    shown = [_show_first(section, total) for section in sections]
-    room = _find_free_room(head, shown, total)
+    room = _find_free_room(head, sections, total)
     has_notice, room = _afford(head.notice, room, total)
     has_legend, room = _afford(_write_legend_for(head, sections), room, total)
-    shared = _share_room(shown, room, total)
+    page = _Page(sections, room)
+    page.fill()
     return Layout(
         head=head,
         total=total,
         has_notice=has_notice,
         has_legend=has_legend,
-        shown=tuple(shared),
+        shown=tuple(_show(page, at, total) for at in range(len(sections))),
     )
 
 
-def _show_first(section: Section, total: int) -> ShownSection:
-    """Before any room is shared."""
-    if section.pinned:
-        return _show_whole(section)
-    return _show_nothing(section, total)
-
-
-def _find_free_room(head: Head, pinned: Sequence[ShownSection], total: int) -> int:
-    pinned_chars = sum(_count_chars(shown) for shown in pinned)
-    needed = len(write_head_line(head)) + pinned_chars
+def _find_free_room(head: Head, sections: Sequence[Section], total: int) -> int:
+    pinned = [_write(section, section.items) for section in sections if section.pinned]
+    needed = len(write_head_line(head)) + sum(map(_count_chars, pinned))
     if needed > total:
         problem = f"is too small: the head and the pinned rules need {needed} characters"
         raise InvalidValueError("limit", total, problem)
@@ -92,108 +85,94 @@ def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
 # --- sharing --------------------------------------------------------------------------------------
 
 
-def _share_room(shown: list[ShownSection], room: int, total: int) -> list[ShownSection]:
-    """Least first, then most, then all that is free, in the order of rank each time.
+class _Page:
+    """What stands of each section so far, by its place, and the room that is left."""
 
-    A section that takes more may become shorter, because it no longer counts what it leaves out. So
-    free room is offered again until no section changes.
-    """
-    for find_wanted in (_find_least, _find_most):
-        room = _offer_room(shown, room, total, find_wanted)
-    for _ in shown:
-        before = list(shown)
-        room = _offer_room(shown, room, total, lambda section: total)
-        if shown == before:
-            break
-    return shown
+    def __init__(self, sections: Sequence[Section], room: int):
+        self.sections, self.room = sections, room
+        self.kept = [_choose_pinned(section) for section in sections]
+        self.texts = [_write_pinned(section) for section in sections]
+
+    def fill(self) -> None:
+        places = [at for at, section in enumerate(self.sections) if not section.pinned]
+        places.sort(key=lambda at: self.sections[at].rank)
+        for count_wanted in (_count_first, _count_all):
+            if not self._fill_once(places, count_wanted):
+                return
+
+    def _fill_once(self, places: Sequence[int], count: Callable[[Section], int]) -> bool:
+        """Whether everything that was wanted stands whole."""
+        return all(self._add(at, count(self.sections[at])) for at in places)
+
+    def _add(self, at: int, wanted: int) -> bool:
+        section = self.sections[at]
+        if not section.items and wanted:
+            return not section.title or self._place(at, ())
+        for count in range(len(self.kept[at]) + 1, wanted + 1):
+            if not self._place(at, section.items[:count]):
+                self._place_beginning(at, count)
+                return False
+        return True
+
+    def _place(self, at: int, kept: tuple[Item, ...]) -> bool:
+        text = _write(self.sections[at], kept)
+        left = self._find_room(at) - _count_chars(text)
+        if left < 0:
+            return False
+        self.room = left
+        self.kept[at] = kept
+        self.texts[at] = text
+        return True
+
+    def _place_beginning(self, at: int, count: int) -> None:
+        """As much of the item that does not fit as there is room for."""
+        section = self.sections[at]
+        *whole, last = section.items[:count]
+        without = _write(section, (*whole, replace(last, text="")))
+        beginning = _cut_to_beginning(last, self._find_room(at) - _count_chars(without))
+        if beginning is not None:
+            self._place(at, (*whole, beginning))
+
+    def _find_room(self, at: int) -> int:
+        """What there is for the whole section."""
+        return self.room + _count_chars(self.texts[at])
 
 
-def _offer_room(
-    shown: list[ShownSection], room: int, total: int, find_wanted: Callable[[Section], int]
-) -> int:
-    """Let each section take what it wants, and return what is left."""
-    places = [at for at, each in enumerate(shown) if not each.section.pinned]
-    places.sort(key=lambda at: shown[at].section.rank)
-    for at in places:
-        before = shown[at]
-        spare = room + _count_chars(before)
-        allowed = max(find_wanted(before.section), len(before.text))
-        section_room = min(allowed, spare - len(BETWEEN))
-        shown[at] = _fit_section(before.section, section_room, total)
-        room = spare - _count_chars(shown[at])
-    return room
+def _choose_pinned(section: Section) -> tuple[Item, ...]:
+    return section.items if section.pinned else ()
 
 
-def _find_least(section: Section) -> int:
-    """The minimum, or the length of one whole item; for prose, which may end early, the minimum."""
-    least = section.min_chars
-    if not least or not section.items:
-        return least
-    first, *others = section.items
-    if first.is_prose:
-        return least
-    left_out = len(others) + len(section.held)
-    text = section.write([first.text], left_out)
-    affordable = min(len(text), section.max_chars)
-    return max(least, affordable)
+def _write_pinned(section: Section) -> str:
+    return _write(section, section.items) if section.pinned else ""
 
 
-def _find_most(section: Section) -> int:
-    return section.max_chars
-
-
-def _count_chars(shown: ShownSection) -> int:
-    if not shown.text:
+def _count_first(section: Section) -> int:
+    """How many items the first pass may show: up to the maximum, but one in any case."""
+    if not section.max_chars:
         return 0
-    return len(shown.text) + len(BETWEEN)
-
-
-# --- one section ----------------------------------------------------------------------------------
-
-
-def _fit_section(section: Section, room: int, total: int) -> ShownSection:
-    """The most of it that fits, from its first item on."""
-    for count in range(_count_items_that_may_fit(section, room), -1, -1):
-        kept = _add_beginning(section, count, room)
-        text = _write_kept(section, kept)
-        if text and len(text) <= room:
-            return _make_shown(section, kept, text, total)
-    return _show_nothing(section, total)
-
-
-def _count_items_that_may_fit(section: Section, room: int) -> int:
-    """By their own lengths alone, so that few texts have to be written."""
     sizes = accumulate(len(item.text) for item in section.items)
-    return sum(size <= room for size in sizes)
+    return max(1, sum(size <= section.max_chars for size in sizes))
 
 
-def _write_kept(section: Section, kept: Sequence[Item]) -> str:
+def _count_all(section: Section) -> int:
+    return max(1, len(section.items))
+
+
+def _write(section: Section, kept: Sequence[Item]) -> str:
     left_out = _count_left_out(section, kept)
     if left_out and not kept:
         return ""
-    texts = [item.text for item in kept]
-    return section.write(texts, left_out)
+    return section.write([item.text for item in kept], left_out)
 
 
 def _count_left_out(section: Section, kept: Sequence[Item]) -> int:
     return len(section.items) - len(kept) + len(section.held)
 
 
-def _add_beginning(section: Section, count: int, room: int) -> tuple[Item, ...]:
-    """So many items, and the beginning of the next one if it is prose or would be the only one."""
-    kept = section.items[:count]
-    if count == len(section.items):
-        return kept
-    following = section.items[count]
-    if kept and not following.is_prose:
-        return kept
-    texts = [item.text for item in kept]
-    left_out = _count_left_out(section, [*kept, following])
-    without = section.write([*texts, ""], left_out)
-    beginning = _cut_to_beginning(following, room - len(without))
-    if beginning is None:
-        return kept
-    return (*kept, beginning)
+def _count_chars(text: str) -> int:
+    if not text:
+        return 0
+    return len(text) + len(BETWEEN)
 
 
 def _cut_to_beginning(item: Item, room: int) -> Item | None:
@@ -215,42 +194,30 @@ def _cut_to_beginning(item: Item, room: int) -> Item | None:
 # --- what became of a section ---------------------------------------------------------------------
 
 
-def _make_shown(section: Section, kept: tuple[Item, ...], text: str, total: int) -> ShownSection:
-    cuts = _list_cuts(section, kept, text, total)
+def _show(page: _Page, at: int, total: int) -> ShownSection:
+    section, kept, text = page.sections[at], page.kept[at], page.texts[at]
     return ShownSection(
         section=section,
         items=kept,
         left_out=_count_left_out(section, kept),
         text=text,
-        cut=(*cuts, *section.held, *section.gone),
+        cut=(*_list_cuts(section, kept, text, total), *section.held, *section.gone),
     )
 
 
 def _list_cuts(section: Section, kept: Sequence[Item], text: str, total: int) -> list[Cut]:
     name = section.name
-    why = describe_no_room(total)
-    rest = section.items[len(kept) :]
-    cuts = [Cut(name, item.text, item.source, reason=why) for item in rest]
-    is_title_alone = section.title and not section.items and not section.held
-    if not text and is_title_alone:
-        cuts.append(Cut(name, section.title, OURS, reason=why))
+    no_room = describe_no_room(total)
+    first = _count_first(section)
+    cuts = []
+    for number, item in enumerate(section.items[len(kept) :], start=len(kept)):
+        why = no_room
+        if number >= first:
+            why = f"after the first {section.max_chars} characters of its section; {no_room}"
+        cuts.append(Cut(name, item.text, item.source, reason=why))
+    if not text and section.title and not section.items and not section.held:
+        cuts.append(Cut(name, section.title, OURS, reason=no_room))
     for item, whole in zip(kept, section.items, strict=False):
         if item != whole:
-            cuts.append(Cut(name, whole.text, whole.source, reason=f"shortened; {why}"))
+            cuts.append(Cut(name, whole.text, whole.source, reason=f"shortened; {no_room}"))
     return cuts
-
-
-def _show_whole(section: Section) -> ShownSection:
-    left_out = len(section.held)
-    texts = [item.text for item in section.items]
-    return ShownSection(
-        section=section,
-        items=section.items,
-        left_out=left_out,
-        text=section.write(texts, left_out),
-        cut=(*section.held, *section.gone),
-    )
-
-
-def _show_nothing(section: Section, total: int) -> ShownSection:
-    return _make_shown(section, (), "", total)

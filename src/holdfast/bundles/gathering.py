@@ -8,12 +8,21 @@ without notes in the repository, is still useful.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from holdfast.bundles.model import Gathered, LastRequest, LastSession, RecalledMemory
+from holdfast.bundles.model import (
+    Gathered,
+    LastRequest,
+    LastSession,
+    RecalledMemory,
+    WorkingNotes,
+)
+from holdfast.bundles.scratchpad import read_scratchpad
+from holdfast.ground.off_loop import off_loop
 from holdfast.ground.text import cut
 from holdfast.workstreams.errors import NoRepositoryError, SharedContextOffError
 
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
     Load = Callable[[str, str | None], Awaitable[JudgedContext]]
     Recall = Callable[..., Awaitable[Sequence[Any]]]
 
-SESSIONS_BEFORE = 50  # so many earlier sessions are searched
+PATHS_LOOKED_AT = 100
 RECALLED = 5
 NO_RECEIPT = "b-0000"  # as long as the one that takes its place
 QUERY_CHARS = 500
@@ -67,14 +76,18 @@ class Gatherer:
     recall: Recall | None
     rules: tuple[str, ...]
     now: Callable[[], datetime]
+    fence_key: bytes = b""
 
     async def gather(self, wanted: BundleRequest) -> Gathered:
         judged = await self._find_judged(wanted)
         earlier = await self._find_earlier_session(wanted)
         events = await self._list_last_turn(earlier)
         request = _find_last_request(events)
-        reminding = _choose_reminding_session(wanted.session, earlier)
+        reminding = await self._find_reminding_session(wanted, earlier)
+        notes = await self._read_notes(wanted.session, earlier)
         repo, branch = _name_work(judged, earlier)
+        sets = _list_context_sets(reminding)
+        paths = [*notes.files, *sets.get("files", ())]
         return Gathered(
             now=self.now(),
             phase=wanted.phase,
@@ -84,10 +97,13 @@ class Gatherer:
             client=wanted.client,
             judged=judged,
             rules=self._choose_rules(judged),
-            context_sets=_list_context_sets(reminding),
+            context_sets=sets,
             context_source=_name_session(reminding),
             request=request,
             last_session=_find_last_session(earlier, events),
+            notes=notes,
+            missing=await off_loop(_list_missing, paths, wanted.place),
+            fence_key=self.fence_key,
             recalled=await self._recall(judged, request),
         )
 
@@ -104,25 +120,37 @@ class Gatherer:
             return None
 
     async def _find_earlier_session(self, wanted: BundleRequest) -> Session | None:
-        """The session whose log is continued: the newest in this place that holds something.
+        """The session whose log is continued: the newest in this place that has events.
 
-        Not the requesting session where its client has a name for it: that one is in the client's
-        window, and grows with every turn. Without a name it may be of another program that stopped.
+        Not the requesting one, which is in its client's window, unless there is no other.
         """
         session, place = wanted.session, wanted.place
-        if session and session.native_id:
-            return await self._find_session_before(session, place)
-        if not place or (session and _holds_something(session)):
-            return session
-        return await self.sessions.find_session_to_continue(place) or session
-
-    async def _find_session_before(self, session: Session, place: str | None) -> Session | None:
         if not place:
+            return session
+        excluded = session.id if session else None
+        found = await self.sessions.find_last_session(place, excluded)
+        return found or session
+
+    async def _find_reminding_session(
+        self, wanted: BundleRequest, earlier: Session | None
+    ) -> Session | None:
+        """The session whose context sets are shown: its own, the last one's, else the newest."""
+        for session in (wanted.session, earlier):
+            if session and session.context:
+                return session
+        if not wanted.place:
             return None
-        for before in await self.sessions.list_sessions(SESSIONS_BEFORE, session.id):
-            if before.worktree == place and _holds_something(before):
-                return before
-        return None
+        return await self.sessions.find_session_with_context(wanted.place)
+
+    async def _read_notes(self, own: Session | None, earlier: Session | None) -> WorkingNotes:
+        """From the scratchpad of the session itself, else from that of the one before."""
+        for session in (own, earlier):
+            if session is None:
+                continue
+            state = await self.sessions.get_state(session.id)
+            if state.scratchpad:
+                return read_scratchpad(state.scratchpad, f"scratchpad of {session.id}")
+        return WorkingNotes()
 
     async def _list_last_turn(self, session: Session | None) -> list[SessionEvent]:
         if session is None or not session.last_sequence:
@@ -169,15 +197,26 @@ def _name_work(judged: JudgedContext | None, session: Session | None) -> tuple[s
     return "", ""
 
 
-def _holds_something(session: Session) -> bool:
-    return bool(session.last_sequence or session.context)
+def _list_missing(paths: Sequence[str], place: str | None) -> frozenset[str]:
+    """Of paths in this place, or from the root; a link or an address is not looked for."""
+    return frozenset(path for path in paths[:PATHS_LOOKED_AT] if _is_missing(path, place))
 
 
-def _choose_reminding_session(own: Session | None, earlier: Session | None) -> Session | None:
-    """The session whose context sets are shown."""
-    if own and own.context:
-        return own
-    return earlier
+def _is_missing(path: str, place: str | None) -> bool:
+    name = path.partition("#")[0]
+    if not name or "://" in name:
+        return False
+    if not os.path.isabs(name):
+        if place is None:
+            return False
+        name = os.path.join(place, name)
+    try:
+        os.lstat(name)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 def _name_session(session: Session | None) -> str:
@@ -214,7 +253,14 @@ def _find_last_session(
     last = events[-1]
     client = session.client or session.chatmode
     is_answered = last.type == "model_message"
-    return LastSession(client, last.created_at, is_answered)
+    environment = session.metadata.get("envHint")
+    return LastSession(
+        client=client,
+        ends_at=last.created_at,
+        is_answered=is_answered,
+        branch=session.git_branch or "",
+        environment=environment if isinstance(environment, str) else "",
+    )
 
 
 def _make_recalled(found: Any) -> RecalledMemory:
@@ -225,4 +271,5 @@ def _make_recalled(found: Any) -> RecalledMemory:
         source=f"memory {memory.id}, relevance {found.relevance:.2f}",
         by=memory.source_type,
         learned_at=memory.created_at,
+        category=memory.category or "",
     )

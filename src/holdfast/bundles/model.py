@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PHASES = ("planning", "implementation")
 OURS = "holdfast"  # the source of our own words
+LINE_CHARS = 200
 
 
 # --- gathered -------------------------------------------------------------------------------------
@@ -40,6 +41,21 @@ class LastSession:
     client: str
     ends_at: datetime
     is_answered: bool
+    branch: str = ""
+    environment: str = ""
+
+
+@dataclass(frozen=True)
+class WorkingNotes:
+    """What a session wrote on its scratchpad, by the names that are known, and the rest."""
+
+    source: str = ""
+    task: str = ""
+    next_steps: tuple[str, ...] = ()
+    blockers: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # the specification, files in progress, artifacts
+    decisions: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,6 +66,7 @@ class RecalledMemory:
     source: str
     by: str
     learned_at: datetime
+    category: str = ""
     verdict: str = "said"
 
 
@@ -69,6 +86,9 @@ class Gathered:
     context_source: str = "context set"
     request: LastRequest | None = None
     last_session: LastSession | None = None
+    notes: WorkingNotes = WorkingNotes()
+    missing: frozenset[str] = frozenset()  # of the paths in sets and notes, those without a file
+    fence_key: bytes = b""
     recalled: tuple[RecalledMemory, ...] = ()
 
 
@@ -122,8 +142,7 @@ class Section:
     name: str
     title: str
     items: tuple[Item, ...] = ()
-    min_chars: int = 0
-    max_chars: int = 0
+    max_chars: int = 0  # of its items in the first pass
     pinned: bool = False
     rank: int = 0  # which section gets room first
     tail: str = ""
@@ -142,7 +161,7 @@ class Section:
         text = self.title
         if self.title and lines:
             text += self.lead
-        text += self.joined.join(lines)
+        text = _join(text, lines, self.joined)
         if self.tail:
             text += f"\n{self.tail}"
         return text
@@ -158,6 +177,20 @@ class Section:
             "gone": tuple(Cut(**cut) for cut in value["gone"]),
         }
         return cls(**{**value, **parts})
+
+
+def _join(text: str, items: Sequence[str], between: str) -> str:
+    """Items one after the other; a line that would be too long is continued on the next."""
+    if between == "\n":
+        return text + between.join(items)
+    length = len(text.rpartition("\n")[2])
+    for number, item in enumerate(items):
+        space = between if number else ""
+        if number and length + len(space) + len(item) > LINE_CHARS:
+            space, length = "\n", 0
+        text += space + item
+        length += len(space) + len(item)
+    return text
 
 
 @dataclass(frozen=True)
@@ -176,7 +209,6 @@ class ShownSection:
             "name": section.name,
             "title": section.title,
             "chars": len(self.text),
-            "min_chars": section.min_chars,
             "max_chars": section.max_chars,
             "items": [item.to_dict() for item in self.items],
             "left_out": self.left_out,

@@ -8,12 +8,12 @@ same again. Verdicts come from evidence that was judged here and not from what a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
-from holdfast.bundles.model import Cut, Item, Section
+from holdfast.bundles.model import Cut, Gathered, Item, Section, WorkingNotes
 from holdfast.bundles.quoting import (
     LABEL_CHARS,
     NAME_CHARS,
@@ -21,17 +21,15 @@ from holdfast.bundles.quoting import (
     PROSE_CHARS,
     TEXT_CHARS,
     WORD_CHARS,
-    end_sentence,
-    format_day,
     format_moment,
     join_parts,
     quote,
-    quote_commit,
     quote_inside,
-    quote_lines,
+    write_line,
 )
+from holdfast.bundles.summary import SummaryParts, split_summary
 from holdfast.workstreams.completion import find_completion
-from holdfast.workstreams.entries import Summary
+from holdfast.workstreams.entries import DECISION_STATUSES, Summary
 from holdfast.workstreams.model import (
     VERDICTS,
     JudgedClaim,
@@ -39,14 +37,13 @@ from holdfast.workstreams.model import (
     JudgedDecision,
     JudgedEvidence,
 )
+from holdfast.workstreams.staleness import EDITED
 
 STALE_SHOWN = 3
-DECISIONS_SHOWN = 5
-SHARED_SHOWN = 3
-PROSE_LINES = 40
 POINTER = "file pointer"
+SUMMARY = "working_summary"
 
-PlaceText = Callable[[JudgedEvidence], str]
+_GOAL_WORD = re.compile(r"^\s*goals?\s*[:=-]\s*", re.IGNORECASE)
 _DECISION_ID = re.compile(r"D[0-9]{1,7}")
 
 
@@ -61,95 +58,115 @@ class NotedFile:
 # --- decisions ------------------------------------------------------------------------------------
 
 
-def make_decisions(judged: JudgedContext, now: datetime, statuses: Sequence[str]) -> Section:
-    """Open ones first, then the newest; those of the other phase and other branches come last.
-
-    Where there are too many, accepted ones are left out first: without the open and the rejected
-    ones a reader would try the same again.
-    """
-    own = order_decisions(judged.decisions, statuses)
-    shared = order_decisions(judged.shared_decisions, statuses)
-    most_needed = sorted(own, key=lambda each: each.status == "accepted")[:DECISIONS_SHOWN]
-    needed = [each for each in own if each in most_needed]
-    others = [each for each in own if each not in most_needed]
-    shown = [*needed, *shared[:SHARED_SHOWN]]
-    left_out = [*others, *shared[SHARED_SHOWN:]]
-    items_left_out = [_write_decision(each, now) for each in left_out]
+def make_decisions(judged: JudgedContext) -> Section:
+    """For a plan: every status in one list, open ones first, then the newest."""
+    known = list_decisions(judged)
     return list_section(
         "decisions",
         "DECISIONS",
-        [_write_decision(each, now) for each in shown],
-        held=hold_back("decisions", items_left_out, "only the last ones are shown"),
-        gone=list_long_decisions("decisions", [*own, *shared]),
+        [_write_with_status(each) for each in order_decisions(known, DECISION_STATUSES)],
+        gone=list_long_decisions("decisions", known),
     )
+
+
+def make_open(judged: JudgedContext) -> Section:
+    waiting = order_decisions(list_decisions(judged), ["open"])
+    items = [_write_decision(each, "OPEN ") for each in waiting]
+    return Section("open", "", tuple(items), gone=list_long_decisions("open", waiting))
+
+
+def make_decided(judged: JudgedContext, notes: WorkingNotes) -> Section:
+    accepted = order_decisions(list_decisions(judged), ["accepted"])
+    items = [_write_decision(each) for each in accepted]
+    for text in notes.decisions:
+        items.append(Item(write_line("- ", quote(text, PROSE_CHARS)), notes.source))
+    gone = list_long_decisions("decided", accepted)
+    return list_section("decided", "DECIDED", items, gone=gone)
+
+
+def make_rejected(judged: JudgedContext, failing: Sequence[Item]) -> Section:
+    """What not to try again: alternatives, and commands that do not work."""
+    ruled_out = order_decisions(list_decisions(judged), ["rejected"])
+    return list_section(
+        "rejected",
+        "REJECTED",
+        [*map(_write_rejected, ruled_out), *failing],
+        gone=list_long_decisions("rejected", ruled_out),
+    )
+
+
+def list_decisions(judged: JudgedContext) -> list[JudgedDecision]:
+    """One's own: of this workstream, of the other phase, of merged branches."""
+    inherited = judged.inherited.decisions
+    known = [*judged.decisions, *judged.shared_decisions, *inherited]
+    return [each for each in known if each.is_own]
 
 
 def order_decisions(
     decisions: Iterable[JudgedDecision], statuses: Sequence[str]
 ) -> list[JudgedDecision]:
+    """Open ones first, then those of this work, then the newest."""
     found = [each for each in decisions if each.status in statuses]
-    newest_first = sorted(found, key=_rank_by_age, reverse=True)
-    return sorted(newest_first, key=lambda each: each.status != "open")
+    found.sort(key=_rank_by_age, reverse=True)
+    found.sort(key=lambda each: each.of is not None)
+    return sorted(found, key=lambda each: each.status != "open")
 
 
 def list_long_decisions(section: str, decisions: Sequence[JudgedDecision]) -> tuple[Cut, ...]:
     cuts: list[Cut] = []
     for judged in decisions:
-        text = judged.decision.text
-        cuts += list_shortened(section, [text], _name_source(judged), TEXT_CHARS)
-    for judged in decisions:
-        if judged.status == "rejected":  # only there the reason is shown
-            because = judged.decision.because
-            cuts += list_shortened(section, [because], _name_source(judged), LABEL_CHARS)
+        texts = [judged.decision.text, judged.decision.because]
+        cuts += list_shortened(section, texts, _name_source(judged), TEXT_CHARS)
     return tuple(cuts)
 
 
-def write_rejected(judged: JudgedDecision, now: datetime) -> Item:
-    """A rejected alternative, among what not to try again."""
+def _write_decision(judged: JudgedDecision, lead: str = "") -> Item:
+    verdict, mark = _mark_decision(judged)
     decision = judged.decision
-    text = quote(decision.text, TEXT_CHARS)
-    line = f"- {text.rstrip('.')}"
-    because = quote_inside(decision.because, LABEL_CHARS)
-    if because:
-        line += f': "{because}"'
-    day = format_day(decision.changed_at, now)
-    by = join_parts(quote(decision.by, WORD_CHARS), day)
-    if by:
-        line += f" ({by})"
-    return Item(line, _name_source(judged))
+    text = quote(decision.text, PROSE_CHARS)
+    because = quote(decision.because, PROSE_CHARS)
+    name = f"{lead}{_name_decision(judged)} "
+    line = write_line(name, text, because, keep=len(mark))
+    return Item.with_end(line, mark, _name_source(judged), verdict)
 
 
-def _write_decision(judged: JudgedDecision, now: datetime) -> Item:
+def _write_with_status(judged: JudgedDecision) -> Item:
+    verdict, mark = _mark_decision(judged)
+    decision = judged.decision
+    text = quote(decision.text, PROSE_CHARS)
+    because = quote(decision.because, PROSE_CHARS)
+    name = f"{_name_decision(judged)} {judged.status}: "
+    line = write_line(name, text, because, keep=len(mark))
+    return Item.with_end(line, mark, _name_source(judged), verdict)
+
+
+def _write_rejected(judged: JudgedDecision) -> Item:
+    decision = judged.decision
+    lead = "- "
+    if judged.of:
+        lead = f"- ({quote(judged.of, NAME_CHARS)}) "
+    text = quote(decision.text, PROSE_CHARS)
+    because = quote(decision.because, PROSE_CHARS)
+    return Item(write_line(lead, text, because), _name_source(judged))
+
+
+def _name_decision(judged: JudgedDecision) -> str:
     name = _read_decision_id(judged)
     if judged.of:
-        name += f" of {quote(judged.of, NAME_CHARS)},"
-    line = f"{name} {judged.status}: {_write_decided(judged)}"
-    source = _name_source(judged)
-    if judged.status == "open":
-        return Item(line, source)
-    verdict, mark = _mark_decision(judged, now)
-    return Item.with_end(line, mark, source, verdict)
+        name += f" ({quote(judged.of, NAME_CHARS)})"
+    return name
 
 
-def _write_decided(judged: JudgedDecision) -> str:
-    """What was decided; with the reason where it was rejected."""
-    text = quote(judged.decision.text, TEXT_CHARS)
-    because = quote_inside(judged.decision.because, LABEL_CHARS)
-    if judged.status != "rejected" or not because:
-        return end_sentence(text)
-    return f'{text.rstrip(".")}, "{because}".'
-
-
-def _mark_decision(judged: JudgedDecision, now: datetime) -> tuple[str, str]:
+def _mark_decision(judged: JudgedDecision) -> tuple[str | None, str]:
     """By evidence that was judged here: a verdict that the file states proves nothing."""
     standing = [each for each in judged.evidence if each.verdict != "gone"]
     if standing:
         worst = _find_worst(standing)
         place = write_short_place(worst)
         return worst.verdict, f" [{worst.verdict}] {place}"
-    by = quote(judged.decision.by, WORD_CHARS) or "unknown"
-    at = format_moment(judged.decision.changed_at, now)
-    return "said", f" [said] {join_parts(by, at)}"
+    if find_completion(judged.decision.text or ""):
+        return "said", " [said]"
+    return None, ""
 
 
 def _read_decision_id(judged: JudgedDecision) -> str:
@@ -171,61 +188,90 @@ def _rank_by_age(judged: JudgedDecision) -> tuple[str, str]:
 # --- the summary ----------------------------------------------------------------------------------
 
 
-def make_summary(judged: JudgedContext, now: datetime) -> Section:
+def split_own_summary(judged: JudgedContext) -> SummaryParts:
     summary = judged.context.summary
-    if summary is None:
+    if summary is None or SUMMARY in judged.foreign:
+        return SummaryParts()
+    return split_summary(summary.text)
+
+
+def mark_summary(judged: JudgedContext) -> str:
+    """What stands beside a sentence of a summary that was not saved for these contents."""
+    if not judged.staleness.stale:
+        return ""
+    if "files" in judged.staleness.reasons:
+        return " [older tree]"
+    return " [edited]"
+
+
+def make_goal(judged: JudgedContext) -> Section:
+    """What the work is for, and what not."""
+    sentences = [_GOAL_WORD.sub("", goal) for goal in split_own_summary(judged).goal]
+    items = [Item(write_line("", goal), "working summary", is_prose=True) for goal in sentences]
+    return list_section("goal", f"GOAL{mark_summary(judged)}", items, lead=" ", joined=" ")
+
+
+def make_summary(judged: JudgedContext, now: datetime) -> Section:
+    """The rest of it: its goal and its next steps have places of their own."""
+    summary = judged.context.summary
+    items = [_write_summary_line(line) for line in split_own_summary(judged).rest]
+    if summary is None or not items:
         return Section("summary", "")
-    title = "SUMMARY"
-    about = _describe_summary(judged, summary, now)
-    if about:
-        title += f" ({about})"
-    items = [_write_summary_line(line) for line in quote_lines(summary.text)]
-    why = f"only the first {PROSE_LINES} lines are shown"
-    held = hold_back("summary", items[PROSE_LINES:], why)
-    return list_section("summary", title, items[:PROSE_LINES], held=held)
+    title = f"SUMMARY ({_describe_summary(judged, summary, now)})"
+    return list_section("summary", title, items)
 
 
 def _describe_summary(judged: JudgedContext, summary: Summary, now: datetime) -> str:
-    at = format_moment(summary.updated_at, now)
-    by = quote(summary.by, WORD_CHARS)
-    commit = quote_commit(judged.context.checkpoint.git_head)
-    written = [at, by]
-    if commit:
-        written.append(f"written at {commit}")
-    about = [join_parts(*written)]
+    parts = [format_moment(summary.updated_at, now)]
     if judged.staleness.stale:
-        about.append("stale: holds only after a re-scan of what changed")
-    return "; ".join(part for part in about if part)
+        parts.append(f"stale: {_describe_staleness(judged)}")
+    if summary.failing:
+        parts.append(f"saved while `{quote(summary.failing, LABEL_CHARS)}`")
+    return join_parts(*parts)
+
+
+def _describe_staleness(judged: JudgedContext) -> str:
+    if "files" in judged.staleness.reasons:
+        return "written on another tree"
+    return EDITED
 
 
 def _write_summary_line(line: str) -> Item:
     """A summary that says "done" has no evidence for it, so the line is marked."""
     if find_completion(line):
-        return Item(f"[said] {line}", "working summary", "said", is_prose=True)
-    return Item(f"| {line}", "working summary", is_prose=True)
+        return Item(write_line("[said] ", line), "working summary", "said", is_prose=True)
+    return Item(write_line("| ", line), "working summary", is_prose=True)
 
 
 # --- claims ---------------------------------------------------------------------------------------
 
 
-def make_claims(judged: JudgedContext, now: datetime, title: str, place: PlaceText) -> Section:
+def make_claims(judged: JudgedContext) -> Section:
     """The newest three that no longer hold, then those with evidence, then those without."""
-    newest_first = sorted(judged.claims, key=_rank_claim_by_age, reverse=True)
+    known = [claim for claim in (*judged.claims, *judged.inherited.claims) if claim.is_own]
+    newest_first = sorted(known, key=_rank_claim_by_age, reverse=True)
     standing = [claim for claim in newest_first if claim.verdict != "gone"]
     changed = [claim for claim in standing if claim.verdict == "changed"]
     unchanged = [claim for claim in standing if claim.verdict != "changed"]
     unchanged.sort(key=lambda claim: claim.verdict == "said")
-    doubtful = [_write_claim(claim, now, place) for claim in changed]
-    others = [_write_claim(claim, now, place) for claim in unchanged]
+    doubtful = [write_claim(claim) for claim in changed]
     gone = [_cut_gone(claim) for claim in newest_first if claim.verdict == "gone"]
     why = f"only {STALE_SHOWN} stale ones are shown"
     return list_section(
         "claims",
-        title,
-        [*doubtful[:STALE_SHOWN], *others],
+        _title_claims(standing, changed),
+        [*doubtful[:STALE_SHOWN], *map(write_claim, unchanged)],
         held=hold_back("claims", doubtful[STALE_SHOWN:], why),
         gone=(*gone, *_list_long_claims(standing)),
     )
+
+
+def _title_claims(standing: Sequence[JudgedClaim], changed: Sequence[JudgedClaim]) -> str:
+    hold = sum(claim.holds for claim in standing)
+    counts = [f"{hold} hold"]
+    if changed:
+        counts.insert(0, f"{len(changed)} changed")
+    return f'CLAIMS {len(standing)}: {join_parts(*counts)} ("done" needs lines or an exit code)'
 
 
 def _rank_claim_by_age(claim: JudgedClaim) -> tuple[str, str]:
@@ -245,35 +291,31 @@ def _cut_gone(claim: JudgedClaim) -> Cut:
     return Cut("claims", text, _name_claim_source(claim), reason="its evidence is gone")
 
 
-def _write_claim(claim: JudgedClaim, now: datetime, place: PlaceText) -> Item:
+def write_claim(claim: JudgedClaim) -> Item:
     """The verdict first and the evidence last: both stand even where the text is shortened."""
     verdict = claim.verdict
-    if verdict == "said":
-        return _write_said_claim(claim, now)
     source = _name_claim_source(claim)
+    lead = f"[{verdict}] "
+    if claim.of:
+        lead += f"({quote(claim.of, NAME_CHARS)}) "
+    text = quote(claim.claim, PROSE_CHARS)
+    if verdict == "said":
+        return Item(write_line(lead, text), source, verdict)
     worst = _find_worst(claim.evidence)
+    text = text.rstrip(".")
+    end = f", {write_short_place(worst)}"
     if verdict == "changed":
-        text = quote_inside(claim.claim, TEXT_CHARS)
-        end = f'": {place(worst)} {_describe_edit(worst)}; unproven'
-        return Item.with_end(f'[changed] "{text}', end, source, verdict)
-    text = end_sentence(quote(claim.claim, TEXT_CHARS))
-    end = f" {place(worst)}"
-    return Item.with_end(f"[{verdict}] {text}", end, source, verdict)
-
-
-def _write_said_claim(claim: JudgedClaim, now: datetime) -> Item:
-    text = end_sentence(quote(claim.claim, TEXT_CHARS))
-    at = format_moment(claim.claimed_at, now)
-    line = f"[said] {text}"
-    if at:
-        line += f" {at}"
-    return Item(line, _name_claim_source(claim), "said")
+        text = quote_inside(text, PROSE_CHARS)
+        lead += '"'
+        end = f'": {write_short_place(worst)} {_describe_edit(worst)}'
+    line = write_line(lead, text, keep=len(end))
+    return Item.with_end(line, end, source, verdict)
 
 
 def _describe_edit(worst: JudgedEvidence) -> str:
     is_edited = worst.path and (not worst.why or "edited" in worst.why)
     if is_edited:
-        return "edited after the claim"
+        return "edited since"
     return worst.why.removeprefix("it ") or "ran on another tree"
 
 
@@ -308,9 +350,9 @@ def write_short_place(evidence: JudgedEvidence) -> str:
     return write_place(replace(evidence, text=text))
 
 
-def make_files(judged: JudgedContext, evidence: Sequence[JudgedEvidence]) -> Section:
-    """Where to look: pointers first, then the evidence of claims; without files that are gone."""
-    files = _list_noted_files(judged, evidence)
+def make_files(judged: JudgedContext, gathered: Gathered) -> Section:
+    """Where to look: what is in progress, pointers, then the evidence of claims."""
+    files = [*list_noted_paths(gathered), *_list_noted_files(judged)]
     gone = _list_gone_files(judged)
     present = dict.fromkeys(file.text for file in files if file.path not in gone)
     missing = dict.fromkeys(file.text for file in files if file.path in gone)
@@ -319,11 +361,24 @@ def make_files(judged: JudgedContext, evidence: Sequence[JudgedEvidence]) -> Sec
     return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=tuple(cuts))
 
 
-def _list_noted_files(judged: JudgedContext, evidence: Sequence[JudgedEvidence]) -> list[NotedFile]:
+def list_noted_paths(gathered: Gathered) -> list[NotedFile]:
+    """What the scratchpad names."""
+    return [NotedFile(path, write_path(gathered, path)) for path in gathered.notes.files]
+
+
+def write_path(gathered: Gathered, path: str) -> str:
+    text = quote(path, PATH_CHARS)
+    if path in gathered.missing:
+        text += " (missing)"
+    return text
+
+
+def _list_noted_files(judged: JudgedContext) -> list[NotedFile]:
     files = []
     for pointer in judged.context.pointers:
         text = quote(str(pointer), PATH_CHARS)
         files.append(NotedFile(pointer.path, text))
+    evidence = [shown for claim in judged.claims for shown in claim.evidence]
     for shown in evidence:
         if shown.path:
             text = quote(_write_pointer(shown, shown.path), PATH_CHARS)

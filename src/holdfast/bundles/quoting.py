@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from holdfast.bundles.model import LINE_CHARS
 from holdfast.ground.fence import one_line
+from holdfast.ground.text import cut
 
 NAME_CHARS, WORD_CHARS, LABEL_CHARS = 60, 40, 120
-TEXT_CHARS, PATH_CHARS, PROSE_CHARS = 200, 300, 8_000
+TEXT_CHARS, PATH_CHARS, PROSE_CHARS = 200, 180, 8_000
 READ_TIMES = 20  # so many times the shown length is read; only unseen characters fill more
 COMMIT_CHARS = 7
 
@@ -39,6 +41,20 @@ def quote_lines(text: object) -> list[str]:
 
 def quote_commit(value: object) -> str:
     return quote(value, WORD_CHARS)[:COMMIT_CHARS]
+
+
+def write_line(lead: str, text: str, why: str = "", *, keep: int = 0) -> str:
+    """A text and its reason on one line of ours; `keep` characters follow on it.
+
+    Where both are too long, the text gets at least two thirds of the room.
+    """
+    room = LINE_CHARS - len(lead) - keep
+    if not why:
+        return lead + cut(text, room)
+    text = text.rstrip(".;: ")
+    room_for_text = max(room - len(why) - 2, room * 2 // 3)
+    shown = cut(text, room_for_text)
+    return f"{lead}{shown}: {cut(why, room - len(shown) - 2)}"
 
 
 def end_sentence(text: str) -> str:

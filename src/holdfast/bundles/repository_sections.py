@@ -7,8 +7,6 @@ noted. Only the worst three changes are shown, because a reader who meets ten wa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
-
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
 from holdfast.bundles.model import Gathered, Item, Section
 from holdfast.bundles.quoting import (
@@ -25,13 +23,7 @@ from holdfast.bundles.quoting import (
 )
 from holdfast.ground.text import plural
 from holdfast.workstreams.model import JudgedContext, NotedChange, Staleness
-from holdfast.workstreams.staleness import (
-    EDITED,
-    describe_changed,
-    describe_noted,
-    describe_others,
-    describe_staleness,
-)
+from holdfast.workstreams.staleness import describe_changed
 
 STALE_SHOWN = 3
 CONTEXT = "repo context"
@@ -54,10 +46,13 @@ def _describe_last_session(gathered: Gathered) -> str:
     if last is None:
         return ""
     client = quote(last.client, WORD_CHARS)
+    on = ""
+    if last.branch and last.branch != gathered.branch:
+        on = f" on {quote(last.branch, NAME_CHARS)}"
     end = f"its log ends {format_moment(last.ends_at, gathered.now)}"
     if not last.is_answered:
         end += " without a final answer"
-    return f" Last session: {client}; {end}."
+    return f" Last session: {client}{on}; {end}."
 
 
 def make_rules(rules: Sequence[str]) -> Section:
@@ -106,16 +101,7 @@ def make_repo(judged: JudgedContext) -> Section:
         head = f"HEAD {quote_commit(judged.head)}"
     where = join_parts(head, _describe_since(judged))
     uncommitted = _describe_uncommitted(judged.staleness)
-    freshness = _describe_freshness(judged)
-    return Section("repo", f"REPO: {where}; {uncommitted}.{freshness}", pinned=True)
-
-
-def _describe_freshness(judged: JudgedContext) -> str:
-    if judged.context.summary is None:
-        return " No summary was saved yet."
-    if judged.staleness.stale:
-        return ""
-    return " Fresh: the contents are those of these notes."
+    return Section("repo", f"REPO {where}; {uncommitted}.", pinned=True)
 
 
 def _describe_since(judged: JudgedContext) -> str:
@@ -137,97 +123,39 @@ def _describe_uncommitted(staleness: Staleness) -> str:
     return f"{plural(staleness.uncommitted, 'file')} uncommitted"
 
 
-def make_stale(judged: JudgedContext) -> Section:
-    """For a plan; empty where the notes are fresh."""
-    staleness = judged.staleness
-    if not staleness.stale:
-        return Section("stale", "", pinned=True)
-    mark = "STALE"
-    if "files" in staleness.reasons:
-        mark = _mark_stale(staleness)
-    return Section("stale", f"{mark}: {describe_staleness(staleness)}.", pinned=True)
-
-
-def make_stale_since(judged: JudgedContext, now: datetime) -> Section:
-    """The same in one line, with the time and the commit that it is compared with."""
-    staleness = judged.staleness
-    what = EDITED
-    if "files" in staleness.reasons:
-        what = describe_noted(len(staleness.changed), staleness.noted)
-    parts = [
-        f"{_mark_stale(staleness)}, {what}",
-        _describe_head(judged),
-        _describe_uncommitted(staleness),
-    ]
-    since = _describe_saving(judged, now)
-    changes = "; ".join(parts)
-    return Section("stale", f"CHANGED since these notes ({since}): {changes}", pinned=True)
-
-
-def _describe_saving(judged: JudgedContext, now: datetime) -> str:
-    """When the notes were saved, and at which commit."""
-    summary = judged.context.summary
-    commit = quote_commit(judged.context.checkpoint.git_head)
-    if summary is None:
-        return commit
-    return join_parts(format_moment(summary.updated_at, now), commit)
-
-
-def _describe_head(judged: JudgedContext) -> str:
-    commits = judged.staleness.commits
-    head = quote_commit(judged.head)
-    if commits is None:
-        return f"HEAD {head}"
-    if not commits:
-        return "HEAD unchanged"
-    return f"HEAD {head}, {plural(commits, 'commit')} later"
-
-
-def _mark_stale(staleness: Staleness) -> str:
-    changed = len(staleness.changed)
-    if changed == staleness.noted:
-        return "STALE"
-    if not changed:
-        return "STALE ELSEWHERE"
-    return "STALE IN PART"
-
-
 def make_changed(judged: JudgedContext) -> Section:
-    """The worst first: what is gone, then what changed most."""
+    """The noted files that are no longer as they were; the worst first.
+
+    Only then are the notes called stale: what changed elsewhere is told beside the summary.
+    """
     staleness = judged.staleness
     worst_first = sorted(staleness.changed, key=_weigh)
-    items = [Item(_describe_change(change), "git") for change in worst_first]
-    if not items:
-        return _make_others_changed(staleness)
-    title, tail = "", ""
-    if not staleness.stale:  # else the section before this one has said so
-        title = f"CHANGED: {describe_changed(len(items), staleness.noted)}."
-    others = _describe_other_changes(staleness)
-    if others:
-        tail = f"  {others}"
+    is_uncommitted = not any(change.is_committed for change in worst_first)
+    items = [
+        Item(_describe_change(change, says_uncommitted=not is_uncommitted), "git")
+        for change in worst_first
+    ]
     why = f"only the worst {STALE_SHOWN} are shown"
-    return Section(
+    return list_section(
         "changed",
-        title,
-        items=tuple(items[:STALE_SHOWN]),
-        tail=tail,
-        indent="  ",
+        _title_changed(staleness, is_uncommitted=is_uncommitted),
+        items[:STALE_SHOWN],
         held=hold_back("changed", items[STALE_SHOWN:], why),
+        lead=" ",
+        joined=" · ",
     )
 
 
-def _make_others_changed(staleness: Staleness) -> Section:
-    items = []
-    others = _describe_other_changes(staleness)
-    if others:
-        items.append(Item(others, "git"))
-    return Section("changed", "", tuple(items), indent="  ")
-
-
-def _describe_other_changes(staleness: Staleness) -> str:
-    if not staleness.stale:
-        return ""
-    return describe_others(staleness)
+def _title_changed(staleness: Staleness, *, is_uncommitted: bool) -> str:
+    mark = "STALE IN PART"
+    if len(staleness.changed) == staleness.noted:
+        mark = "STALE"
+    what = describe_changed(len(staleness.changed), staleness.noted)
+    if staleness.others:
+        what += f" (and {plural(staleness.others, 'other')})"
+    if is_uncommitted:
+        what += ", all uncommitted"
+    return f"{mark}, {what}:"
 
 
 def _weigh(change: NotedChange) -> tuple[int, int, str]:
@@ -238,7 +166,7 @@ def _weigh(change: NotedChange) -> tuple[int, int, str]:
     return kind, -(added + removed), change.path
 
 
-def _describe_change(change: NotedChange) -> str:
+def _describe_change(change: NotedChange, *, says_uncommitted: bool) -> str:
     path = quote(change.path, PATH_CHARS)
     what = quote(change.what, WORD_CHARS)
     has_lines = change.added is not None or change.removed is not None
@@ -247,7 +175,7 @@ def _describe_change(change: NotedChange) -> str:
         what = f"+{added} -{removed}"
     text = f"{path} {what}"
     if not change.is_committed:
-        return f"{text}, uncommitted"
+        return f"{text}, uncommitted" if says_uncommitted else text
     author = quote(change.author, WORD_CHARS)
     by = join_parts(quote_commit(change.commit), author)
     if by:

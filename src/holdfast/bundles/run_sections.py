@@ -12,25 +12,27 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
-from holdfast.bundles.model import Cut, Item, Section
-from holdfast.bundles.note_sections import list_long_decisions, order_decisions, write_rejected
+from holdfast.bundles.model import Cut, Item, Section, WorkingNotes
+from holdfast.bundles.note_sections import mark_summary, split_own_summary
 from holdfast.bundles.quoting import (
     LABEL_CHARS,
+    NAME_CHARS,
+    PROSE_CHARS,
     TEXT_CHARS,
     format_day,
     format_moment,
     quote,
     quote_lines,
+    write_line,
 )
 from holdfast.ground.text import plural
 from holdfast.workstreams.entries import NotedRun
-from holdfast.workstreams.model import JudgedContext, Proof
+from holdfast.workstreams.model import JudgedContext, NotedStep, Proof
 
-STEPS_SHOWN = 3
 ERRORS_SHOWN = 3
 COMMANDS_SHOWN = 2
 OUTPUT_LINES = 3
-LAST_RUN, LAST_ERRORS, CHECKLIST = "last run", "last errors", "checklist"
+LAST_RUN, LAST_ERRORS, CHECKLIST, RUN = "last run", "last errors", "checklist", "last_run"
 
 LastRun = Proof | NotedRun
 _WORDS = re.compile(r"\w")
@@ -61,25 +63,27 @@ class CommandRuns:
 
 
 def find_last_failure(judged: JudgedContext) -> LastRun | None:
-    """The last run, noted or seen here, where that did not pass."""
+    """What fails now: the newest of the commands whose last run failed, or a noted failure.
+
+    Another command that passed since does not cure it.
+    """
     noted = judged.context.failed_run
-    seen = _list_runs_here(judged)
-    if not seen:
+    if RUN in judged.foreign:
+        noted = None
+    newest = {proof.command: proof for proof in _list_runs_here(judged)}
+    failing = [proof for proof in newest.values() if not proof.passed]
+    last = max(failing, key=_rank_by_time, default=None)
+    if last is None or (noted and noted.made_at >= last.ran_at):
         return noted
-    last = seen[-1]
-    if noted and noted.made_at >= last.ran_at:
-        return noted
-    if last.passed:
-        return None
     return last
 
 
-def make_last_run(last: LastRun | None, judged: JudgedContext, now: datetime) -> list[Section]:
+def make_last_run(last: LastRun | None, judged: JudgedContext, now: datetime) -> Section:
     if last is None:
-        return []
+        return Section("last_run", "")
     if isinstance(last, Proof):
-        return [_make_seen_run(last, judged, now)]
-    return [_make_noted_run(last, now)]
+        return _make_seen_run(last, judged, now)
+    return _make_noted_run(last, now)
 
 
 def _make_noted_run(run: NotedRun, now: datetime) -> Section:
@@ -95,7 +99,7 @@ def _make_noted_run(run: NotedRun, now: datetime) -> Section:
 
 
 def _quote_output(lines: Sequence[str], source: str) -> list[Item]:
-    return [Item(f"  > {line}", source, is_prose=True) for line in lines]
+    return [Item(write_line("  > ", line), source, is_prose=True) for line in lines]
 
 
 def _list_noted_steps(run: NotedRun, now: datetime) -> list[Item]:
@@ -121,6 +125,8 @@ def _make_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Sectio
     at = format_moment(proof.ran_at, now)
     command = _write_command(proof)
     outcome = f" → {_describe_outcome(proof)}{_describe_failures(proof, judged)}"
+    if proof.tree != judged.tree:
+        outcome += ", on an older tree"
     first = Item.with_end(f"LAST RUN {at} {command}", outcome, source)
     lines = _list_output_lines(proof)
     return Section(
@@ -146,19 +152,16 @@ def _cut_output(left_out: int, source: str) -> tuple[Cut, ...]:
     return (Cut("last_run", text, source, reason=why),)
 
 
-def make_last_pass(judged: JudgedContext, now: datetime) -> list[Section]:
+def make_last_pass(judged: JudgedContext, now: datetime) -> Section:
+    """Only on the contents as they are now: an older pass proves nothing."""
     passed = [proof for proof in _list_runs_here(judged) if proof.passed]
-    if not passed:
-        return []
-    last = passed[-1]
-    where = "on an older tree: proves nothing now"
-    if last.tree == judged.tree:
-        where = "on this tree"
-    outcome = f" → exit 0, {where}"
+    here = [proof for proof in passed if proof.tree == judged.tree]
+    if not here:
+        return Section("last_pass", "")
+    last = here[-1]
     at = format_moment(last.ran_at, now)
-    command = _write_command(last)
-    item = Item.with_end(f"LAST PASS {at} {command}", outcome, _name_proof(last))
-    return [Section("last_pass", "", (item,))]
+    text = f"LAST PASS {at} {_write_command(last)}, on this tree"
+    return Section("last_pass", "", (Item(text, _name_proof(last)),))
 
 
 def _list_runs_here(judged: JudgedContext) -> list[Proof]:
@@ -171,69 +174,74 @@ def _list_runs_here(judged: JudgedContext) -> list[Proof]:
 # --- what is to be done ---------------------------------------------------------------------------
 
 
-def make_next(judged: JudgedContext, now: datetime) -> Section:
-    noted = judged.context.checklist
-    quoted = [quote(step, LABEL_CHARS) for step in noted]
-    steps = [step for step in quoted if step]
-    numbered = [f"{number}. {step}" for number, step in enumerate(steps, start=1)]
-    items = [Item(step, CHECKLIST) for step in numbered]
-    why = f"only the next {STEPS_SHOWN} are shown"
-    return list_section(
-        "next",
-        _write_next_title(judged, now),
-        items[:STEPS_SHOWN],
-        held=hold_back("next", items[STEPS_SHOWN:], why),
-        joined="  ",
-        gone=list_shortened("next", noted, CHECKLIST, LABEL_CHARS),
-    )
+def make_next(judged: JudgedContext | None, notes: WorkingNotes) -> Section:
+    """The task at hand, then the steps of the checklist, the scratchpad and the summary."""
+    items = []
+    if notes.task:
+        items.append(_write_step("now: ", notes.task, notes.source))
+    steps: list[tuple[str, str]] = []
+    if judged:
+        steps += [(_write_inherited(step), CHECKLIST) for step in list_steps(judged)]
+    steps += [(text, notes.source) for text in notes.next_steps]
+    for number, (text, source) in enumerate(steps, start=1):
+        items.append(_write_step(f"{number}. ", text, source))
+    if judged:
+        items += _list_steps_of_summary(judged)
+    return list_section("next", "NEXT", items, lead=" ", joined="  ")
 
 
-def _write_next_title(judged: JudgedContext, now: datetime) -> str:
-    """The list has no time of its own: it is as old as the notes, or older."""
-    at = format_moment(judged.context.fields.updated_at, now)
-    if not at:
-        return "NEXT (the agent's own list)"
-    return f"NEXT (the agent's own list, {at} or before)"
+def list_steps(judged: JudgedContext) -> list[NotedStep]:
+    """One's own, and those of merged branches."""
+    own = []
+    if CHECKLIST not in judged.foreign:
+        own = [NotedStep(step) for step in judged.context.checklist]
+    inherited = [step for step in judged.inherited.steps if step.is_own]
+    return [*own, *inherited]
+
+
+def _write_inherited(step: NotedStep) -> str:
+    if step.of is None:
+        return step.text
+    return f"({quote(step.of, NAME_CHARS)}) {step.text}"
+
+
+def _list_steps_of_summary(judged: JudgedContext) -> list[Item]:
+    """The sentence about next steps, which a summary often ends with."""
+    mark = mark_summary(judged)
+    items = []
+    for sentence in split_own_summary(judged).following:
+        line = write_line("| ", sentence, keep=len(mark))
+        items.append(Item.with_end(line, mark, "working summary"))
+    return items
+
+
+def _write_step(lead: str, text: str, source: str) -> Item:
+    return Item(write_line(lead, quote(text, PROSE_CHARS)), source)
 
 
 # --- what failed before ---------------------------------------------------------------------------
 
 
-def make_failed(judged: JudgedContext, now: datetime, last: LastRun | None) -> Section:
-    """What not to try again: the last failure, rejected alternatives, commands, older errors."""
-    ruled_out = order_decisions([*judged.decisions, *judged.shared_decisions], ["rejected"])
-    errors = make_errors(judged, now, has_last_run=isinstance(last, NotedRun))
-    noted = [item for item in errors.items if item.source == LAST_RUN]
-    older = errors.items[len(noted) :]
-    rejected = [write_rejected(decision, now) for decision in ruled_out]
-    commands = [_write_failing_command(runs, now) for runs in _list_failing(judged, last)]
-    return list_section(
-        "failed",
-        "FAILED OR REJECTED BEFORE",
-        [*noted, *rejected, *commands, *older],
-        held=errors.held,
-        gone=(*list_long_decisions("failed", ruled_out), *errors.gone),
-    )
-
-
-def _list_failing(judged: JudgedContext, last: LastRun | None) -> list[CommandRuns]:
+def list_failing(judged: JudgedContext, last: LastRun | None, now: datetime) -> list[Item]:
     """The commands whose newest run failed, without the one shown as the last run."""
     failing = [runs for runs in _list_by_command(judged) if not runs.newest.passed]
-    if not isinstance(last, Proof):
-        return failing
-    return [runs for runs in failing if runs.newest.command != last.command]
+    if isinstance(last, Proof):
+        failing = [runs for runs in failing if runs.newest.command != last.command]
+    return [_write_failing_command(runs, now) for runs in failing]
 
 
-def make_errors(judged: JudgedContext, now: datetime, *, has_last_run: bool) -> Section:
+def make_errors(judged: JudgedContext, now: datetime, last: LastRun | None) -> Section:
     """The last errors, newest first, without the one that is shown as the last run."""
-    failures = _list_earlier_failures(judged, has_last_run=has_last_run)
+    if RUN in judged.foreign:
+        return Section("errors", "")
+    failures = _list_earlier_failures(judged, has_last_run=isinstance(last, NotedRun))
     items = [_write_failure(failure, now) for failure in failures]
     why = f"only the last {ERRORS_SHOWN} errors are shown"
     return list_section(
-        "failed",
+        "errors",
         "FAILED BEFORE",
         items[:ERRORS_SHOWN],
-        held=hold_back("failed", items[ERRORS_SHOWN:], why),
+        held=hold_back("errors", items[ERRORS_SHOWN:], why),
         gone=_list_shortened_failures(failures),
     )
 
@@ -255,17 +263,17 @@ def _list_shortened_failures(failures: Sequence[EarlierFailure]) -> tuple[Cut, .
         cuts += _cut_further_lines(failure)
     for failure in failures:
         steps = [failure.run.failed_step, failure.run.next_action]
-        cuts += list_shortened("failed", steps, failure.source, LABEL_CHARS)
+        cuts += list_shortened("errors", steps, failure.source, LABEL_CHARS)
     for failure in failures:
         first_line = _find_first_line(failure)
-        cuts += list_shortened("failed", [first_line], failure.source, LABEL_CHARS)
+        cuts += list_shortened("errors", [first_line], failure.source, LABEL_CHARS)
     return tuple(cuts)
 
 
 def _cut_further_lines(failure: EarlierFailure) -> list[Cut]:
     further = quote_lines(failure.run.error)[1:]
     why = "only the first line of an older error is shown"
-    return [Cut("failed", line, failure.source, reason=why) for line in further]
+    return [Cut("errors", line, failure.source, reason=why) for line in further]
 
 
 def _find_first_line(failure: EarlierFailure) -> str:
@@ -297,7 +305,7 @@ def make_works(judged: JudgedContext) -> Section:
     why = f"only {COMMANDS_SHOWN} commands are shown"
     return list_section(
         "works",
-        "WORKS HERE:",
+        "WORKS HERE",
         items[:COMMANDS_SHOWN],
         held=hold_back("works", items[COMMANDS_SHOWN:], why),
         lead=" ",

@@ -1,8 +1,8 @@
 """Which sections a bundle has, in which order, and how much room each may have. Pure.
 
-What the repository says comes before what was noted (`repository_sections`, `note_sections`); then
-what was run and what is to be done (`run_sections`), and what sessions and memories bring
-(`session_sections`). `now` and every verdict are arguments. What a rule leaves out or shortens is a
+What the repository says comes first (`repository_sections`), then what was run and what is to be
+done (`run_sections`), what was noted (`note_sections`, and of others `other_notes`), and what
+sessions and memories bring (`session_sections`). Rank decides what stays. `now` and every verdict are arguments. What a rule leaves out or shortens is a
 cut with its reason.
 
 Foreign text stands inside lines of ours: cleaned, on one line, behind a mark, and without our own
@@ -11,97 +11,120 @@ verdicts in it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC
 
-from holdfast.bundles.model import Cut, Gathered, Head, Section
+from holdfast.bundles.model import Gathered, Head, Section
 from holdfast.bundles.note_sections import (
     make_claims,
+    make_decided,
     make_decisions,
     make_files,
+    make_goal,
+    make_open,
+    make_rejected,
     make_summary,
-    write_place,
-    write_short_place,
 )
-from holdfast.bundles.quoting import NAME_CHARS, quote, quote_lines, short_repo
+from holdfast.bundles.other_notes import make_others
+from holdfast.bundles.quoting import NAME_CHARS, quote, short_repo
 from holdfast.bundles.repository_sections import (
     make_about,
     make_changed,
     make_repo,
     make_rules,
-    make_stale,
-    make_stale_since,
     write_notice,
 )
 from holdfast.bundles.run_sections import (
     find_last_failure,
+    list_failing,
     make_errors,
-    make_failed,
     make_last_pass,
     make_last_run,
     make_next,
     make_works,
 )
-from holdfast.bundles.session_sections import make_context_sets, make_recalled, make_request
-from holdfast.ground.text import plural
-from holdfast.workstreams.entries import DECISION_STATUSES
+from holdfast.bundles.session_sections import (
+    make_blocked,
+    make_context_sets,
+    make_environment,
+    make_noted_files,
+    make_other_notes,
+    make_recalled,
+    make_remembered_rules,
+    make_request,
+)
 from holdfast.workstreams.model import JudgedContext
 
-# Minimum and maximum of each section, in characters, in the order of rank. Without a minimum a
-# section gets what the others left below their maximum, without a maximum only what no other needs.
-BUDGETS: dict[str, dict[str, tuple[int, int]]] = {
+# How many characters each section may have before the free room is shared, in the order of rank.
+BUDGETS: dict[str, dict[str, int]] = {
     "planning": {
-        "about": (60, 200),
-        "last_run": (100, 200),
-        "changed": (100, 300),
-        "decisions": (400, 600),
-        "claims": (150, 250),
-        "failed": (60, 150),
-        "next": (100, 250),
-        "context_sets": (0, 0),
-        "summary": (350, 550),
-        "files": (200, 300),
-        "recalled": (0, 300),
+        "about": 200,
+        "changed": 300,
+        "last_run": 200,
+        "request": 300,
+        "next": 300,
+        "blocked": 200,
+        "decisions": 600,
+        "remembered_rules": 150,
+        "claims": 300,
+        "others": 600,
+        "goal": 250,
+        "files": 300,
+        "environment": 120,
+        "works": 120,
+        "recalled": 300,
+        "errors": 150,
+        "context_sets": 200,
+        "notes": 150,
+        "summary": 550,
     },
     "implementation": {
-        "about": (60, 200),
-        "last_run": (100, 250),
-        "changed": (100, 300),
-        "request": (100, 200),
-        "failed": (100, 200),
-        "next": (250, 400),
-        "claims": (100, 250),
-        "decisions": (100, 200),
-        "last_pass": (50, 150),
-        "context_sets": (0, 0),
-        "files": (50, 200),
-        "works": (40, 120),
-        "summary": (0, 200),
-        "recalled": (0, 200),
-    },
-    "local": {
-        "request": (100, 400),
-        "context_sets": (50, 300),
-        "recalled": (0, 300),
+        "about": 200,
+        "changed": 200,
+        "last_run": 250,
+        "request": 250,
+        "next": 300,
+        "blocked": 200,
+        "open": 200,
+        "decided": 400,
+        "rejected": 250,
+        "remembered_rules": 150,
+        "claims": 250,
+        "others": 600,
+        "goal": 200,
+        "files": 200,
+        "environment": 120,
+        "works": 120,
+        "recalled": 200,
+        "errors": 150,
+        "last_pass": 120,
+        "context_sets": 200,
+        "notes": 150,
+        "summary": 300,
     },
 }
-CLAIMS = "CLAIMS"
-STATE = ("about", "repo", "stale", "changed")
+STATE = ("about", "repo", "changed", "last_run")
+STEPS = ("next", "blocked", "open")
+LAST = ("files", "environment", "works", "context_sets", "last_pass", "goal")
+# What follows one of these without an empty line.
 BELONGS_TO = {
     "repo": STATE,
-    "stale": STATE,
     "changed": STATE,
     "last_run": STATE,
-    "last_pass": (*STATE, "last_run"),
+    "blocked": STEPS,
+    "open": STEPS,
+    "rejected": ("decided",),
     "claims": ("summary",),
-    "reminder": ("claims",),
-    "works": ("failed",),
-    "context_sets": ("context_sets",),
+    "files": LAST,
+    "environment": LAST,
+    "works": LAST,
+    "last_pass": LAST,
+    "context_sets": LAST,
 }
 
-REMINDER = '"Done" needs a path with lines or an observed exit code.'
-MORE = "More: repo_context operation=load"
+MORE = "More: repo_context operation=load · session operation=recent"
+MORE_OF_SESSION = "More: session operation=recent"
+NOTHING = "Nothing is recorded here yet."
 
 
 def make_head(gathered: Gathered) -> Head:
@@ -117,20 +140,17 @@ def make_head(gathered: Gathered) -> Head:
 
 def make_sections(gathered: Gathered) -> tuple[Section, ...]:
     """The sections that have something to say, in the order in which they are read."""
-    budgets = _choose_budgets(gathered)
-    parts = [part for part in _list_parts(gathered) if part.title or part.items or part.gone]
+    listed = _list_parts(gathered)
+    parts = [part for part in listed if part.title or part.items or part.gone]
+    if not any(part.items for part in parts):
+        parts.append(Section("nothing", NOTHING, pinned=True))
+    parts.append(Section("more", _write_more(gathered), pinned=True))
     placed = []
     name_before = ""
     for part in parts:
-        placed.append(_place(part, name_before, budgets))
+        placed.append(_place(part, name_before, BUDGETS[gathered.phase]))
         name_before = part.name
     return tuple(placed)
-
-
-def _choose_budgets(gathered: Gathered) -> Mapping[str, tuple[int, int]]:
-    if gathered.judged is None:
-        return BUDGETS["local"]
-    return BUDGETS[gathered.phase]
 
 
 def _list_parts(gathered: Gathered) -> list[Section]:
@@ -145,94 +165,94 @@ def _list_local(gathered: Gathered) -> list[Section]:
     return [
         make_rules(gathered.rules),
         make_request(gathered),
-        *make_context_sets(gathered),
+        make_next(None, gathered.notes),
+        make_blocked(gathered),
+        make_remembered_rules(gathered),
+        make_noted_files(gathered),
+        make_environment(gathered),
+        make_context_sets(gathered),
+        make_other_notes(gathered),
         make_recalled(gathered),
     ]
 
 
 def _list_planning(gathered: Gathered, judged: JudgedContext) -> list[Section]:
     now = gathered.now
-    last = judged.context.failed_run
-    evidence = [shown for claim in judged.claims for shown in claim.evidence]
-    claims_title = CLAIMS
-    if judged.context.summary:  # claims follow it without a heading of their own
-        claims_title = ""
+    last = find_last_failure(judged)
     return [
         make_rules(gathered.rules),
         make_about(judged),
         make_repo(judged),
-        make_stale(judged),
         make_changed(judged),
-        *make_last_run(last, judged, now),
-        make_decisions(judged, now, DECISION_STATUSES),
+        make_last_run(last, judged, now),
+        make_request(gathered),
+        make_next(judged, gathered.notes),
+        make_blocked(gathered),
+        make_decisions(judged),
+        make_goal(judged),
         make_summary(judged, now),
-        make_claims(judged, now, claims_title, write_short_place),
-        make_next(judged, now),
-        make_files(judged, evidence),
-        make_errors(judged, now, has_last_run=last is not None),
-        *make_context_sets(gathered),
+        make_claims(judged),
+        make_others(judged, gathered),
+        make_remembered_rules(gathered),
+        make_files(judged, gathered),
+        make_environment(gathered),
+        make_works(judged),
+        make_context_sets(gathered),
+        make_other_notes(gathered),
+        make_errors(judged, now, last),
         make_recalled(gathered),
-        _make_elsewhere(gathered, judged),
-        Section("more", MORE, pinned=True),
     ]
 
 
 def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Section]:
     now = gathered.now
     last = find_last_failure(judged)
+    failing = list_failing(judged, last, now)
     return [
         make_rules(gathered.rules),
         make_about(judged),
-        _make_state(judged, now),
+        make_repo(judged),
         make_changed(judged),
-        *make_last_run(last, judged, now),
-        *make_last_pass(judged, now),
+        make_last_run(last, judged, now),
         make_request(gathered),
-        make_next(judged, now),
-        make_decisions(judged, now, ("open", "accepted")),
-        make_summary(judged, now),
-        make_claims(judged, now, CLAIMS, write_place),
-        Section("reminder", REMINDER, pinned=True),
-        make_failed(judged, now, last),
+        make_next(judged, gathered.notes),
+        make_blocked(gathered),
+        make_open(judged),
+        make_decided(judged, gathered.notes),
+        make_rejected(judged, failing),
+        make_remembered_rules(gathered),
+        make_claims(judged),
+        make_others(judged, gathered),
+        make_goal(judged),
+        make_files(judged, gathered),
+        make_environment(gathered),
         make_works(judged),
-        make_files(judged, ()),
-        *make_context_sets(gathered),
+        make_last_pass(judged, now),
+        make_context_sets(gathered),
         make_recalled(gathered),
-        Section("more", MORE, pinned=True),
+        make_errors(judged, now, last),
+        make_other_notes(gathered),
+        make_summary(judged, now),
     ]
 
 
-def _make_state(judged: JudgedContext, now: datetime) -> Section:
-    if judged.staleness.stale:
-        return make_stale_since(judged, now)
-    return make_repo(judged)
+def _write_more(gathered: Gathered) -> str:
+    """The calls that show the rest."""
+    if gathered.judged is None:
+        return MORE_OF_SESSION
+    branches = gathered.judged.inherited.branches
+    if not branches:
+        return MORE
+    name = quote(branches[0], NAME_CHARS)
+    return f"More of {name}: repo_context operation=load workstream_id={name}"
 
 
-def _make_elsewhere(gathered: Gathered, judged: JudgedContext) -> Section:
-    """What is known and not part of a plan: the receipt names it as shown in the other bundle."""
-    why = "shown in the implementation bundle"
-    cuts = []
-    if judged.proofs:
-        runs = plural(len(judged.proofs), "run")
-        cuts.append(Cut("last_run", runs, "proofs", reason=why))
-    request = gathered.request
-    if request:
-        lines = quote_lines(request.text)
-        cuts += [Cut("request", line, request.source, reason=why) for line in lines]
-    return Section("elsewhere", "", gone=tuple(cuts))
-
-
-def _place(section: Section, before: str, budgets: Mapping[str, tuple[int, int]]) -> Section:
+def _place(section: Section, before: str, budgets: dict[str, int]) -> Section:
     """With its budget and rank, and attached to the section before it where it belongs to that."""
-    least, most = budgets.get(section.name, (0, 0))
     ranks = [*budgets, section.name]  # what has no budget of its own comes last
-    rank = ranks.index(section.name)
-    has_heading = section.title == CLAIMS
-    belongs = before in BELONGS_TO.get(section.name, ())
     return replace(
         section,
-        min_chars=least,
-        max_chars=most,
-        rank=rank,
-        attached=belongs and not has_heading,
+        max_chars=budgets.get(section.name, 0),
+        rank=ranks.index(section.name),
+        attached=before in BELONGS_TO.get(section.name, ()),
     )

@@ -97,10 +97,11 @@ class BundleService:
         rules: Sequence[str] = (),
         text_limit: Callable[[str], int | None] = lambda client: None,
         now: Callable[[], datetime] = clock.now,
+        fence_key: bytes = b"",
     ):
         self.journal, self.sessions, self.load = journal, sessions, load
         self.native_ids, self.text_limit, self.now = native_ids, text_limit, now
-        self.gatherer = Gatherer(sessions, load, recall, tuple(rules), now)
+        self.gatherer = Gatherer(sessions, load, recall, tuple(rules), now, fence_key)
 
     # --- building ---------------------------------------------------------------------------------
 

@@ -1,24 +1,27 @@
-"""From sessions and memories: the last request verbatim, context sets, recalled memories. Pure."""
+"""From sessions and memories: the last request verbatim, what blocks, sets, memories. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
-from holdfast.bundles.model import Cut, Gathered, Item, RecalledMemory, Section
+from holdfast.bundles.model import LINE_CHARS, Gathered, Item, RecalledMemory, Section
+from holdfast.bundles.note_sections import list_noted_paths, write_path
 from holdfast.bundles.quoting import (
-    PATH_CHARS,
+    PROSE_CHARS,
     TEXT_CHARS,
     WORD_CHARS,
-    end_sentence,
     format_day,
     format_moment,
     join_parts,
     quote,
     quote_lines,
+    write_line,
 )
 
 PROSE_LINES = 40
+RULE_CATEGORIES = ("rule", "rules", "constraint", "constraints", "convention", "preference")
 
 
 def make_request(gathered: Gathered) -> Section:
@@ -26,50 +29,106 @@ def make_request(gathered: Gathered) -> Section:
     if request is None:
         return Section("request", "")
     lines = quote_lines(request.text)
-    items = [Item(f"> {line}", request.source, is_prose=True) for line in lines]
+    items = [Item(write_line("> ", line), request.source, is_prose=True) for line in lines]
     why = f"only the first {PROSE_LINES} lines are shown"
     said_at = format_moment(request.said_at, gathered.now)
     return list_section(
         "request",
-        f"LAST REQUEST (user, {said_at}, verbatim)",
+        f"LAST REQUEST (user, {said_at})",
         items[:PROSE_LINES],
         held=hold_back("request", items[PROSE_LINES:], why),
+        gone=list_shortened("request", lines, request.source, TEXT_CHARS),
     )
 
 
-def make_context_sets(gathered: Gathered) -> list[Section]:
+def make_blocked(gathered: Gathered) -> Section:
+    notes = gathered.notes
+    texts = [quote(text, PROSE_CHARS) for text in notes.blockers]
+    items = [Item(write_line("BLOCKED ", text), notes.source) for text in texts if text]
+    gone = list_shortened("blocked", texts, notes.source, TEXT_CHARS)
+    return Section("blocked", "", tuple(items), gone=gone)
+
+
+def make_environment(gathered: Gathered) -> Section:
+    last = gathered.last_session
+    if last is None or not last.environment:
+        return Section("environment", "")
+    text = write_line("ENVIRONMENT ", quote(last.environment, PROSE_CHARS))
+    return Section("environment", "", (Item(text, "session"),))
+
+
+def make_noted_files(gathered: Gathered) -> Section:
+    """Where there are no notes in the repository."""
+    items = [Item(file.text, gathered.notes.source) for file in list_noted_paths(gathered)]
+    return list_section("files", "FILES", items, lead=" ", joined=" · ")
+
+
+def make_other_notes(gathered: Gathered) -> Section:
+    """What a scratchpad holds beside the names that have a place of their own."""
+    notes = gathered.notes
+    lines = [write_line("| ", quote(text, PROSE_CHARS)) for text in notes.others]
+    return list_section("notes", "SCRATCHPAD", [Item(line, notes.source) for line in lines])
+
+
+def make_context_sets(gathered: Gathered) -> Section:
     """Each set on a line of its own; what is not text is not shown."""
-    return [_make_context_set(gathered, name) for name in sorted(gathered.context_sets)]
+    items = []
+    for name in sorted(gathered.context_sets):
+        entries = gathered.context_sets[name]
+        line = _write_set(gathered, name, entries)
+        if line:
+            items.append(Item(line, gathered.context_source))
+    return Section("context_sets", "", tuple(items))
 
 
-def _make_context_set(gathered: Gathered, name: str) -> Section:
-    entries = gathered.context_sets[name]
-    source = gathered.context_source
-    texts = [quote(entry, PATH_CHARS) for entry in entries]
-    return list_section(
-        "context_sets",
-        f"SET {quote(name, WORD_CHARS)}:",
-        [Item(text, source) for text in texts if text],
-        lead=" ",
-        joined=" · ",
-        gone=list_shortened("context_sets", entries, source, PATH_CHARS),
-    )
+def _write_set(gathered: Gathered, name: str, entries: Sequence[object]) -> str:
+    texts = [write_path(gathered, entry) for entry in entries if isinstance(entry, str)]
+    shown = [text for text in texts if text]
+    if not shown:
+        return ""
+    lead = f"SET {quote(name, WORD_CHARS)}:"
+    left_out = 0
+    while shown[1:] and len(_join_set(lead, shown, left_out)) > LINE_CHARS:
+        shown.pop()
+        left_out += 1
+    return _join_set(lead, shown, left_out)
+
+
+def _join_set(lead: str, texts: Sequence[str], left_out: int) -> str:
+    more = [f"+{left_out} more"] if left_out else []
+    return f"{lead} {' · '.join([*texts, *more])}"
+
+
+# --- memories -------------------------------------------------------------------------------------
+
+
+def make_remembered_rules(gathered: Gathered) -> Section:
+    """Memories that say how to work, which count more than facts."""
+    return _make_recalled(gathered, "remembered_rules", "REMEMBERED", is_rule=True)
 
 
 def make_recalled(gathered: Gathered) -> Section:
-    items: list[Item] = []
-    cuts: list[Cut] = []
-    for memory in gathered.recalled:
-        items.append(_write_memory(memory, gathered.now))
-        cuts += list_shortened("recalled", [memory.text], memory.source, TEXT_CHARS)
-    title = f"RECALLED ({len(items)} passed the relevance gate)"
-    return list_section("recalled", title, items, gone=tuple(cuts))
+    return _make_recalled(gathered, "recalled", "RECALLED", is_rule=False)
+
+
+def _make_recalled(gathered: Gathered, name: str, title: str, *, is_rule: bool) -> Section:
+    found = [memory for memory in gathered.recalled if _is_rule(memory) == is_rule]
+    items = [_write_memory(memory, gathered.now) for memory in found]
+    gone = [
+        cut
+        for memory in found
+        for cut in list_shortened(name, [memory.text], memory.source, TEXT_CHARS)
+    ]
+    return list_section(name, title, items, gone=tuple(gone))
+
+
+def _is_rule(memory: RecalledMemory) -> bool:
+    return memory.category.casefold() in RULE_CATEGORIES
 
 
 def _write_memory(memory: RecalledMemory, now: datetime) -> Item:
     day = format_day(memory.learned_at, now)
-    by = join_parts(quote(memory.by, WORD_CHARS), day)
     verdict = memory.verdict
-    mark = f" [{verdict}] {by}"
-    text = end_sentence(quote(memory.text, TEXT_CHARS))
-    return Item.with_end(f"- {text}", mark, memory.source, verdict)
+    mark = f" [{verdict}] {join_parts(quote(memory.by, WORD_CHARS), day)}"
+    line = write_line("- ", quote(memory.text, PROSE_CHARS), keep=len(mark))
+    return Item.with_end(line, mark, memory.source, verdict)

@@ -23,6 +23,7 @@ from holdfast.ground.text import ELLIPSIS, cut
 MIN_CHARS = 400
 AUTHOR_CHARS, SOURCE_CHARS, AT_CHARS = 60, 120, 40
 NONCE_CHARS = 32
+SHORT_NONCE_CHARS = 16
 LOOKAHEAD_CHARS = 64  # more than any pattern looks ahead, so the rest need not be read
 KEY_BYTES = 32
 FILE_BYTES = 1000
@@ -96,6 +97,11 @@ def one_line(text: str, max_chars: int) -> str:
 def clean(text: str) -> str:
     """The text without invisible characters, markers and the names of other speakers."""
     return _disarm(_remove_unseen(text))
+
+
+def make_nonce(key: bytes, content: str) -> str:
+    """For two markers around lines that a caller has quoted itself."""
+    return first_absent(_make_nonces(key, content), content)[:SHORT_NONCE_CHARS]
 
 
 def fence_key(home: str) -> bytes:

@@ -187,11 +187,49 @@ begin
 end
 $$;
 
--- session_to_continue
--- The session to continue from: the newest session with context sets or a hint, else the newest one with events that is
--- not the caller's own. Of a worktree, if one is given; an index for each case, so that none reads the whole history.
-create or replace function context.session_to_continue(
-    p_workspace text, p_developer text, p_worktree text, p_client text, p_native_id text
+-- last_session
+-- The session that was written last, of the newest p_among with events, without one that is excluded. Of a worktree, if
+-- one is given; an index for each case, so that none reads the whole history.
+create or replace function context.last_session(
+    p_workspace text, p_developer text, p_worktree text, p_excluded uuid, p_among int
+) returns setof context.session_row
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    if p_worktree is null then
+        return query
+            select (context.as_row(s)).*
+            from (select * from context.sessions n
+                  where n.workspace_id = p_workspace and n.developer_id = p_developer
+                    and n.started_at > '-infinity' and n.last_sequence > 0
+                    and (p_excluded is null or n.id <> p_excluded)
+                  order by n.started_at desc, n.id desc limit p_among) s
+            order by (select e.created_at from context.session_events e
+                      where e.workspace_id = p_workspace and e.session_id = s.id
+                        and e.sequence = s.last_sequence) desc,
+                     s.started_at desc, s.id desc
+            limit 1;
+    else
+        return query
+            select (context.as_row(s)).*
+            from (select * from context.sessions n
+                  where n.workspace_id = p_workspace and n.developer_id = p_developer
+                    and n.worktree = p_worktree and n.worktree >= '' and n.user_id >= '' and n.last_sequence > 0
+                    and (p_excluded is null or n.id <> p_excluded)
+                  order by n.started_at desc, n.id desc limit p_among) s
+            order by (select e.created_at from context.session_events e
+                      where e.workspace_id = p_workspace and e.session_id = s.id
+                        and e.sequence = s.last_sequence) desc,
+                     s.started_at desc, s.id desc
+            limit 1;
+    end if;
+end
+$$;
+
+-- session_with_context
+-- The newest session with context sets or a hint. Of a worktree, if one is given; an index for each case.
+create or replace function context.session_with_context(
+    p_workspace text, p_developer text, p_worktree text
 ) returns setof context.session_row
 language plpgsql as $$
 begin
@@ -203,29 +241,11 @@ begin
           and (s.metadata -> 'context' <> '{}' or s.metadata ->> 'envHint' <> '')
         order by s.started_at desc, s.id desc
         limit 1;
-    if not found and p_worktree is null then
+    if p_worktree is null then
         return query
             select (context.as_row(s)).* from context.sessions s
             where s.workspace_id = p_workspace and s.developer_id = p_developer and s.user_id >= ''
               and (s.metadata -> 'context' <> '{}' or s.metadata ->> 'envHint' <> '')
-            order by s.started_at desc, s.id desc
-            limit 1;
-    end if;
-    if not found then
-        return query
-            select (context.as_row(s)).* from context.sessions s
-            where s.workspace_id = p_workspace and s.developer_id = p_developer
-              and s.worktree = p_worktree and s.worktree >= '' and s.user_id >= '' and s.last_sequence > 0
-              and (p_native_id is null or s.client is distinct from p_client or s.native_id is distinct from p_native_id)
-            order by s.started_at desc, s.id desc
-            limit 1;
-    end if;
-    if not found and p_worktree is null then
-        return query
-            select (context.as_row(s)).* from context.sessions s
-            where s.workspace_id = p_workspace and s.developer_id = p_developer
-              and s.started_at > '-infinity' and s.last_sequence > 0
-              and (p_native_id is null or s.client is distinct from p_client or s.native_id is distinct from p_native_id)
             order by s.started_at desc, s.id desc
             limit 1;
     end if;

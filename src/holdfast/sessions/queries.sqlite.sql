@@ -63,9 +63,31 @@ where workspace_id = ?1 and developer_id = ?2 and worktree is null and ended_at 
 order by started_at desc, id desc
 limit 2;
 
--- session_to_continue
--- The session to continue from: the newest session with context sets or a hint, else the newest one with events that is
--- not the caller's own. Of a worktree, if one is given; an index for each case, so that none reads the whole history.
+-- last_session
+-- The session that was written last, of the newest ?5 with events, without one that is excluded. Of a worktree, if one is
+-- given; an index for each case, so that none reads the whole history.
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from (select * from sessions indexed by sessions_by_worktree
+      where workspace_id = ?1 and developer_id = ?2 and worktree = ?3 and last_sequence > 0 and id is not ?4
+      order by started_at desc, id desc limit ?5) s
+order by (select e.created_at from session_events e
+          where e.workspace_id = ?1 and e.session_id = s.id and e.sequence = s.last_sequence) desc,
+         started_at desc, id desc
+limit 1;
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from (select * from sessions
+      where workspace_id = ?1 and developer_id = ?2 and ?3 is null and started_at > ''
+        and last_sequence > 0 and id is not ?4
+      order by started_at desc, id desc limit ?5) s
+order by (select e.created_at from session_events e
+          where e.workspace_id = ?1 and e.session_id = s.id and e.sequence = s.last_sequence) desc,
+         started_at desc, id desc
+limit 1;
+
+-- session_with_context
+-- The newest session with context sets or a hint. Of a worktree, if one is given; an index for each case.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions indexed by sessions_with_context_by_worktree
@@ -78,20 +100,6 @@ select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at,
 from sessions indexed by sessions_with_context
 where workspace_id = ?1 and developer_id = ?2 and ?3 is null and started_at > ''
   and (json_extract(metadata, '$.context') <> '{}' or json_extract(metadata, '$.envHint') <> '')
-order by started_at desc, id desc
-limit 1;
-select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
-       worktree, name, resumed_from, revision, last_sequence, head_hash
-from sessions indexed by sessions_by_worktree
-where workspace_id = ?1 and developer_id = ?2 and worktree = ?3
-  and last_sequence > 0 and (?5 is null or client is not ?4 or native_id is not ?5)
-order by started_at desc, id desc
-limit 1;
-select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
-       worktree, name, resumed_from, revision, last_sequence, head_hash
-from sessions
-where workspace_id = ?1 and developer_id = ?2 and ?3 is null and started_at > ''
-  and last_sequence > 0 and (?5 is null or client is not ?4 or native_id is not ?5)
 order by started_at desc, id desc
 limit 1;
 

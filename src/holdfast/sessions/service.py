@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 # at to complete a name, or to find the nearest to one that was mistyped.
 NAMES_COMPARED = 1000
 
+# Sessions among which the one written last is found: one may live for months.
+SESSIONS_COMPARED = 20
+
 # Of one event on a page for reading; a click brings the rest.
 PREVIEW_CHARS = 4000
 PREVIEW_BYTES = 64 << 10
@@ -173,24 +176,26 @@ class SessionService:
         rows = await self.store.list_unplaced(rules.check_label("client", client))
         return [make_session(row) for row in rows]
 
-    async def find_session_to_continue(
-        self,
-        worktree: str | None = None,
-        *,
-        client: str | None = None,
-        native_id: str | None = None,
+    async def find_last_session(
+        self, worktree: str | None = None, excluded: str | None = None
     ) -> Session | None:
-        """The newest session with something to continue, open or ended; with None, anywhere.
+        """The session to continue from: the one written last, open or ended; with None, anywhere.
 
-        A session with context sets or a hint comes before one that has only events; of the latter,
-        the session of the calling client itself does not count.
+        Where none has events, the newest with context sets or a hint. The excluded one is that of
+        the caller itself.
         """
-        label = rules.check_optional_label
-        row = await self.store.find_to_continue(
-            rules.check_optional_worktree(worktree),
-            label("client", client),
-            label("native_id", native_id),
-        )
+        place = rules.check_optional_worktree(worktree)
+        row = await self.store.find_last(place, excluded, SESSIONS_COMPARED)
+        if row is not None:
+            return make_session(row)
+        found = await self.find_session_with_context(place)
+        if found is None or found.id == excluded:
+            return None
+        return found
+
+    async def find_session_with_context(self, worktree: str | None = None) -> Session | None:
+        """The newest with context sets or a hint, open or ended; with None, anywhere."""
+        row = await self.store.find_with_context(rules.check_optional_worktree(worktree))
         return _make_optional_session(row)
 
     async def list_names(self, begun: str = "", limit: int = 50) -> list[str]:

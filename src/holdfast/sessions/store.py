@@ -132,11 +132,13 @@ class SessionStore:
     async def list_unplaced(self, client: str) -> list[Row]:
         return await self.database.read(QUERIES["unplaced_sessions"], *self.owner, client)
 
-    async def find_to_continue(
-        self, worktree: str | None, client: str | None, native_id: str | None
-    ) -> Row | None:
-        query = QUERIES["session_to_continue"]
-        rows = await self.database.read(query, *self.owner, worktree, client, native_id)
+    async def find_last(self, worktree: str | None, excluded: str | None, among: int) -> Row | None:
+        query = QUERIES["last_session"]
+        rows = await self.database.read(query, *self.owner, worktree, excluded, among)
+        return get_first(rows)
+
+    async def find_with_context(self, worktree: str | None) -> Row | None:
+        rows = await self.database.read(QUERIES["session_with_context"], *self.owner, worktree)
         return get_first(rows)
 
     async def list_names(self, begun: str, limit: int, among: int) -> list[str]:

@@ -232,14 +232,15 @@ async def write_in_session(
 
 
 async def find_latest(scope: Scope, caller: Caller) -> Session | None:
-    """Where work would be continued: the newest session here with content, open or ended.
+    """Where work would be continued: the session here that was written last, open or ended.
 
-    One with context sets or a hint comes before one that has only events, because a client's own
-    session has events as soon as it asks.
+    Not the client's own, which has events as soon as it asks.
     """
-    return await scope.sessions.find_session_to_continue(
-        caller.worktree, client=caller.client, native_id=caller.native_id
-    )
+    own = None
+    if caller.client and caller.native_id:
+        own = await scope.sessions.find_native_session(caller.client, caller.native_id)
+    excluded = own.id if own else None
+    return await scope.sessions.find_last_session(caller.worktree, excluded)
 
 
 def _choose_newest(found: Sequence[Session]) -> SessionChoice:

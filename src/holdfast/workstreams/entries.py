@@ -36,6 +36,7 @@ class Summary(Record):
     updated_at: str | None = text_field()
     by: str | None = text_field()
     verified_by: str | None = text_field()
+    failing: str | None = text_field(required=False)  # what failed when a person saved it
     stale: bool | None = flag_field()  # only a name of the format: it is judged on every read
 
 

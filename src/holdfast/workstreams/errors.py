@@ -37,7 +37,7 @@ class NoteNotFoundError(NotFound):
     def __init__(self, note_id: object, known: Sequence[str]):
         self.note_id = note_id
         others = _describe_known(known)
-        super().__init__(f"No claim or decision {shown(note_id)} is noted here. {others}")
+        super().__init__(f"No claim, decision or proof {shown(note_id)} is noted here. {others}")
 
 
 def _describe_known(ids: Sequence[str]) -> str:
@@ -145,12 +145,14 @@ class NotVerifiedError(Refused):
 
     code = "not_verified"
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The summary is kept as it is: tracked files have uncommitted changes, "
-            "and no command was seen to pass on them.",
-            next_actions=[Action("prove"), Action("git.commit")],
-        )
+    def __init__(self, failing: str | None = None) -> None:
+        self.failing = failing
+        why = "tracked files have uncommitted changes, and no command was seen to pass on them."
+        actions = [Action("prove"), Action("git.commit")]
+        if failing:
+            why = f"the newest run of a command on these files failed: {shown(failing)}."
+            actions = [Action("prove"), Action("workstream.withdraw")]
+        super().__init__(f"The summary is kept as it is: {why}", next_actions=actions)
 
 
 class ReadOnlyContextError(Refused):

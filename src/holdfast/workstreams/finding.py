@@ -74,27 +74,8 @@ def list_contexts(document: Document, here: Key, phase: str) -> list[ListedConte
     ]
 
 
-def list_decisions_of_other_phase(other: RepoContext | None) -> list[JudgedDecision]:
-    if other is None:
-        return []
+def list_decisions_of_other_phase(other: RepoContext) -> list[JudgedDecision]:
     return [JudgedDecision(decision, of=other.phase) for decision in other.decisions]
-
-
-def list_decisions_of_other_branches(
-    document: Document, context: RepoContext
-) -> list[JudgedDecision]:
-    """Decisions of a merged branch, or of the one that this branch began on, hold here too."""
-    own = {decision.text for decision in context.decisions}
-    same_repo = [key for key in document.contexts if key.repo == context.key.repo]
-    found: list[JudgedDecision] = []
-    for key in same_repo:
-        if key.branch != context.key.branch:
-            decisions = get_context(document, key, context.phase).decisions
-            found += [JudgedDecision(decision, of=key.branch) for decision in decisions]
-    others = [judged for judged in found if judged.decision.text not in own]
-    others.sort(key=lambda judged: judged.changed_at)
-    latest = {judged.decision.text: judged for judged in others}
-    return sorted(latest.values(), key=lambda judged: judged.changed_at, reverse=True)
 
 
 # --- notes for the reader -------------------------------------------------------------------------

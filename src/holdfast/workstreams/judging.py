@@ -78,6 +78,7 @@ def judge_claim(checkout: Checkout, claim: Claim, tree: str | None) -> JudgedCla
         claim=claim.words,
         kind=claim.kind or "statement",
         claimed_at=claim.claimed_at or "",
+        by=claim.by or "",
         evidence=(*files, *commands),
     )
 

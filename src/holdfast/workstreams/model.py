@@ -51,6 +51,7 @@ class RepoContext:
     # Why it may only be read, and what to do about it; None when it may be written.
     read_only: str | None = None
     notes: tuple[str, ...] = ()
+    own: frozenset[str] = frozenset()  # hashes of the entries that were written on this machine
 
     @property
     def is_empty(self) -> bool:
@@ -209,6 +210,9 @@ class JudgedClaim:
     kind: str
     claimed_at: str
     evidence: tuple[JudgedEvidence, ...]
+    by: str = ""
+    of: str | None = None  # the branch that it was made on, where that is another
+    is_own: bool = True  # written on this machine
 
     @property
     def verdict(self) -> str:
@@ -220,8 +224,10 @@ class JudgedClaim:
         return self.verdict in ("ok", "moved")
 
     def to_dict(self) -> dict[str, Any]:
+        names = ("id", "claim", "kind", "claimed_at")
         return {
-            **_to_values(self),
+            **{name: getattr(self, name) for name in names},
+            **_describe_origin(self),
             "verdict": self.verdict,
             "holds": self.holds,
             "evidence": [judged.to_dict() for judged in self.evidence],
@@ -235,6 +241,7 @@ class JudgedDecision:
     decision: Decision
     evidence: tuple[JudgedEvidence, ...] = ()
     of: str | None = None
+    is_own: bool = True  # written on this machine
 
     @property
     def changed_at(self) -> str:
@@ -247,10 +254,27 @@ class JudgedDecision:
         return status if status in DECISION_STATUSES else "open"
 
     def to_dict(self) -> dict[str, Any]:
-        entry = self.decision.to_dict()
-        if self.of is not None:
-            entry["of"] = self.of
-        return entry
+        return {**self.decision.to_dict(), **_describe_origin(self)}
+
+
+@dataclass(frozen=True)
+class NotedStep:
+    """A next step; `of` is the branch that it was noted on, where that is another."""
+
+    text: str
+    of: str | None = None
+    by: str = ""
+    is_own: bool = True
+
+
+@dataclass(frozen=True)
+class Inherited:
+    """What a branch without notes of its own begins with: notes that its HEAD has merged."""
+
+    decisions: tuple[JudgedDecision, ...] = ()
+    claims: tuple[JudgedClaim, ...] = ()
+    steps: tuple[NotedStep, ...] = ()
+    branches: tuple[str, ...] = ()  # where they are from, and where there is more
 
 
 @dataclass(frozen=True)
@@ -318,8 +342,10 @@ class JudgedContext:
     head: str | None
     tree: str
     rules: tuple[str, ...] = ()
-    shared_decisions: tuple[JudgedDecision, ...] = ()  # of the other phase and of other branches
+    shared_decisions: tuple[JudgedDecision, ...] = ()  # of the other phase and of merged branches
     proofs: tuple[Proof, ...] = ()
+    inherited: Inherited = Inherited()
+    foreign: frozenset[str] = frozenset()  # fields whose content was not written on this machine
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -331,10 +357,20 @@ class JudgedContext:
             "open_decisions": [judged.to_dict() for judged in self.decisions],
             "shared_decisions": [judged.to_dict() for judged in self.shared_decisions],
             "claims": [claim.to_dict() for claim in self.claims],
+            "inherited": self._inherited_to_dict(),
             "pinned_rules": list(self.rules),
             "proofs": [proof.to_short_dict(self.tree) for proof in self.proofs],
             "read_only": self.context.read_only,
             "notes": list(self.context.notes),
+        }
+
+    def _inherited_to_dict(self) -> dict[str, Any]:
+        inherited = self.inherited
+        return {
+            "branches": list(inherited.branches),
+            "decisions": [judged.to_dict() for judged in inherited.decisions],
+            "claims": [claim.to_dict() for claim in inherited.claims],
+            "checklist": [asdict(step) for step in inherited.steps],
         }
 
     def _summary_to_dict(self) -> dict[str, Any] | None:
@@ -365,6 +401,16 @@ class ListedContext:
             "updated_at": self.updated_at,
             "context": context,
         }
+
+
+def _describe_origin(judged: JudgedClaim | JudgedDecision) -> dict[str, Any]:
+    """Only where it is not from here."""
+    origin: dict[str, Any] = {}
+    if judged.of is not None:
+        origin["of"] = judged.of
+    if not judged.is_own:
+        origin["is_own"] = False
+    return origin
 
 
 def _to_values(thing: Any) -> dict[str, Any]:

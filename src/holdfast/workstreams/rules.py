@@ -369,12 +369,20 @@ def point(context: RepoContext, pointers: Sequence[Pointer], *, now: str) -> Con
 
 
 @dataclass(frozen=True)
+class Verification:
+    """What verified a summary, and the run that failed nevertheless."""
+
+    by: str
+    failing: str | None = None
+
+
+@dataclass(frozen=True)
 class SummaryToSave:
     """What is saved, what verified it, and the revision of the document that the caller read."""
 
     text: str
     feature_request: str | None
-    verified_by: str
+    verified: Verification
     expected_revision: int | None
 
 
@@ -386,7 +394,14 @@ def save(
     if expected is not None and expected != context.revision:
         raise errors.ContextChangedError(expected, context.revision)
     text = check_summary(summary.text)
-    saved = Summary(text=text, updated_at=now, by=by, verified_by=summary.verified_by, stale=False)
+    saved = Summary(
+        text=text,
+        updated_at=now,
+        by=by,
+        verified_by=summary.verified.by,
+        failing=summary.verified.failing,
+        stale=False,
+    )
     fields = replace(
         context.fields,
         working_summary=saved,
@@ -413,16 +428,31 @@ def hash_summary(text: str) -> str:
 
 def find_verification(
     *, by_hand: bool, tree: str, is_committed: bool, proofs: Iterable[Proof]
-) -> str:
-    """What verified a summary: a proof on this tree, a commit, or a person; else a refusal."""
-    passed = next((proof for proof in proofs if proof.passed and proof.tree == tree), None)
+) -> Verification:
+    """What verified a summary: a proof on this tree, a commit, or a person; else a refusal.
+
+    While the newest run of any command on this tree failed, only a person verifies.
+    """
+    here = [proof for proof in proofs if proof.tree == tree]
+    newest = {proof.command: proof for proof in sorted(here, key=lambda proof: proof.ran_at)}
+    failing = [proof for proof in newest.values() if not proof.passed]
+    if failing:
+        if by_hand:
+            return Verification("hand", failing=describe_failing(failing[-1]))
+        raise errors.NotVerifiedError(failing=describe_failing(failing[-1]))
+    passed = next((proof for proof in here if proof.passed), None)
     if passed:
-        return f"proof {passed.id}"
+        return Verification(f"proof {passed.id}")
     if is_committed:
-        return "commit"
+        return Verification("commit")
     if by_hand:
-        return "hand"
+        return Verification("hand")
     raise errors.NotVerifiedError()
+
+
+def describe_failing(proof: Proof) -> str:
+    command = " ".join(proof.command)
+    return f"{command} → exit {proof.exit_code}"
 
 
 # --- runs -----------------------------------------------------------------------------------------

@@ -17,7 +17,17 @@ from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import clock, git, ids, redaction
 from holdfast.ground.fence import fence_key
 from holdfast.ground.off_loop import off_loop
-from holdfast.workstreams import cutting, dashboard, errors, finding, judging, proving, rules
+from holdfast.workstreams import (
+    cutting,
+    dashboard,
+    errors,
+    finding,
+    inheriting,
+    judging,
+    owning,
+    proving,
+    rules,
+)
 from holdfast.workstreams.checkout import Checkout, open_checkout
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import Claim, Decision
@@ -25,6 +35,7 @@ from holdfast.workstreams.evidence import CommandEvidence, Evidence
 from holdfast.workstreams.model import (
     PHASES,
     ContextChange,
+    Inherited,
     JudgedClaim,
     JudgedContext,
     Key,
@@ -33,7 +44,7 @@ from holdfast.workstreams.model import (
     RepoContext,
     Written,
 )
-from holdfast.workstreams.rules import Stamp, SummaryToSave
+from holdfast.workstreams.rules import Stamp, SummaryToSave, Verification
 from holdfast.workstreams.store import (
     DASHBOARD,
     DASHBOARD_PATH,
@@ -172,10 +183,17 @@ class WorkstreamService:
 
     async def withdraw(
         self, note: str, *, phase: str = "implementation", workstream_id: str | None = None
-    ) -> Decision | Claim:
-        """Withdraw a claim or a decision, named by id or words, so that it is not shown."""
+    ) -> Decision | Claim | Proof:
+        """Withdraw a claim or a decision, named by id or words, so that it is not shown.
+
+        A proof that was run by mistake is named by its id, and counts no longer.
+        """
         named = self._redact(note)
         by, now = self.settings.developer, _now()
+        proof = await self._find_proof(note)
+        if proof is not None:
+            await self.journal.withdraw_proof(proof, by=by, now=now)
+            return proof
 
         def withdraw(context: RepoContext) -> ContextChange[Decision | Claim]:
             return rules.withdraw(context, named, by=by, now=now)
@@ -253,11 +271,11 @@ class WorkstreamService:
         text = self._redact(rules.check_summary(summary))
         label = self._redact(feature_request)
         state = await off_loop(target.checkout.read_state)
-        verified_by = await self._find_verification(target.checkout, state, by_hand=by_hand)
+        verified = await self._find_verification(target.checkout, state, by_hand=by_hand)
         saved = SummaryToSave(
             text=text,
             feature_request=label,
-            verified_by=verified_by,
+            verified=verified,
             expected_revision=expected_revision,
         )
 
@@ -415,22 +433,39 @@ class WorkstreamService:
     async def _judge(self, target: Target) -> JudgedContext:
         context = target.context
         proofs = await self.journal.list_proofs(target.checkout.repository.repo)
-        other_phase = next(phase for phase in PHASES if phase != context.phase)
-        other = await self.journal.find_context(context.key, other_phase)
-        return await off_loop(self._judge_now, target, proofs, other)
+        other_phase = _name_other_phase(context.phase)
+        merged = await off_loop(inheriting.list_merged, target.checkout, context)
+        other = replace(context, phase=other_phase)
+        kept = [await self.journal.find_kept(each.key, each.phase) for each in (other, *merged)]
+        own = _unite_own([target.kept, *kept])
+        return await off_loop(self._judge_now, target, proofs, merged, own)
 
     def _judge_now(
-        self, target: Target, known: Sequence[Proof], other_phase: RepoContext | None
+        self,
+        target: Target,
+        known: Sequence[Proof],
+        merged: Sequence[RepoContext],
+        own: frozenset[str],
     ) -> JudgedContext:
         proofs = [self._redact_proof(proof) for proof in known]
-        judged = judging.judge(target.checkout, target.context, proofs)
-        of_phase = finding.list_decisions_of_other_phase(other_phase)
-        of_branches = finding.list_decisions_of_other_branches(target.document, target.context)
+        checkout, noted = target.checkout, target.context
+        judged = judging.judge(checkout, noted, proofs)
+        other_phase = checkout.files.load(_name_other_phase(noted.phase))
+        other = finding.get_context(other_phase, noted.key, _name_other_phase(noted.phase))
+        of_phase = finding.list_decisions_of_other_phase(other)
+        of_branches = inheriting.list_decisions(merged, noted)
         shared, note = cutting.cut_shared([*of_phase, *of_branches])
         context = judged.context
         if note:
             context = replace(context, notes=(*context.notes, note))
-        return replace(judged, context=context, shared_decisions=tuple(shared))
+        inherited = Inherited()
+        if context.is_empty:
+            shared = of_phase
+            inherited = inheriting.inherit(checkout, merged, judged.tree)
+        whole = replace(
+            judged, context=context, shared_decisions=tuple(shared), inherited=inherited
+        )
+        return owning.mark_own(whole, own)
 
     async def _judge_listed(
         self, checkout: Checkout, document: Document, known: Sequence[ListedContext]
@@ -446,13 +481,22 @@ class WorkstreamService:
 
     async def _find_verification(
         self, checkout: Checkout, state: git.TreeState, *, by_hand: bool
-    ) -> str:
+    ) -> Verification:
         return rules.find_verification(
             by_hand=by_hand,
             tree=state.contents_id,
             is_committed=not state.changed and state.head is not None,
             proofs=await self.journal.list_proofs(checkout.repository.repo),
         )
+
+    async def _find_proof(self, note: str) -> Proof | None:
+        if ids.parse_id(note) is None:
+            return None
+        checkout = await off_loop(self._open)
+        found = await self.journal.find_proof(note)
+        if found is None or found.repo != checkout.repository.repo:
+            return None
+        return found
 
     async def _get_proof(self, checkout: Checkout, proof_id: str) -> Proof:
         """Of this repository only: a command of another one must not run here."""
@@ -489,7 +533,9 @@ class WorkstreamService:
         planned = await off_loop(plan, target.document)
         done = await off_loop(target.checkout.files.update, phase, planned, plan)
         written = finding.get_context(done.after, key, phase)
-        await self.journal.keep_context(written, target.kept)
+        before = finding.get_context(done.before, key, phase)
+        own = await off_loop(owning.list_own, before.fields, written.fields, target.kept)
+        await self.journal.keep_context(replace(written, own=own), target.kept)
         return replace(done.change, context=written)
 
     async def _take_evidence(
@@ -521,6 +567,16 @@ class WorkstreamService:
         developer = self.settings.developer
         uid = ids.named_id("request", developer, request_id) if request_id else ids.new_id()
         return Stamp(by=developer, uid=uid, now=_now(), key=request_id)
+
+
+def _name_other_phase(phase: str) -> str:
+    return next(other for other in PHASES if other != phase)
+
+
+def _unite_own(kept: Sequence[RepoContext | None]) -> frozenset[str]:
+    """What was written on this machine, in any of these."""
+    none: frozenset[str] = frozenset()
+    return none.union(*(context.own for context in kept if context))
 
 
 # --- small pieces ---------------------------------------------------------------------------------

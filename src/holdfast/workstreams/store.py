@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
 from holdfast.errors import Action, InvalidValueError, StoreReadOnlyError, StoreUnreachableError
-from holdfast.ground import canonical
+from holdfast.ground import canonical, ids
 from holdfast.ground.errors import PathOutsideError
 from holdfast.ground.folder import Folder, open_folder
 from holdfast.ground.off_loop import off_loop
@@ -38,6 +38,8 @@ NOT_TEXT = "is not text in UTF-8"
 DASHBOARD_FOLDER, DASHBOARD = "docs", "context_summary.md"
 DASHBOARD_PATH = f"{DASHBOARD_FOLDER}/{DASHBOARD}"
 IGNORED = "*.local.json\n.holdfast-*.tmp\n"
+PROOFS_READ = 100
+WITHDRAWN = "withdrawn_proof"
 ATTRIBUTES = "*.json text eol=lf merge=holdfast-context\n"
 
 
@@ -264,21 +266,13 @@ class WorkstreamJournal:
         except InvalidValueError:  # too much for one entry: what is in the file counts
             await self.journal.add("repo_context", subject, _make_content(context))
 
-    async def find_context(self, key: Key, phase: str) -> RepoContext | None:
-        """As it was written last."""
-        found = await self._find_newest(key, phase)
-        if not found:
-            return None
-        fields = await off_loop(ContextFields.from_dict, found["fields"])
-        return RepoContext(key, phase, fields)
-
     async def find_kept(self, key: Key, phase: str) -> RepoContext | None:
         """Everything that was ever saved here, including what the file has lost."""
         found = await self._find_newest(key, phase)
         if not found:
             return None
         fields = await off_loop(ContextFields.from_dict, found.get("kept") or found["fields"])
-        return RepoContext(key, phase, fields)
+        return RepoContext(key, phase, fields, own=frozenset(found.get("own", ())))
 
     async def _find_newest(self, key: Key, phase: str) -> dict[str, Any] | None:
         newest = await self.journal.newest("repo_context", _make_subject(key, phase))
@@ -296,13 +290,25 @@ class WorkstreamJournal:
             return None
         return Proof.from_dict(entry.id, entry.content)
 
-    async def list_proofs(self, repo: str, limit: int = 20) -> list[Proof]:
+    async def withdraw_proof(self, proof: Proof, *, by: str, now: str) -> None:
+        """What was run stays in the log; it only counts no longer."""
+        entry_id = ids.named_id("withdrawn", *self.journal.owner, proof.id)
+        content = {"proof": proof.id, "by": by, "at": now}
+        await self.journal.add(WITHDRAWN, [proof.repo], content, entry_id=entry_id)
+
+    async def list_proofs(self, repo: str, limit: int = PROOFS_READ) -> list[Proof]:
+        """Those that were not withdrawn, the newest first."""
         entries = await self.journal.newest("proof", [repo], limit)
+        withdrawn = await self._list_withdrawn(repo)
         return [
             Proof.from_dict(entry.id, entry.content)
             for entry in entries
-            if entry.content is not None
+            if entry.content is not None and entry.id not in withdrawn
         ]
+
+    async def _list_withdrawn(self, repo: str) -> set[str]:
+        entries = await self.journal.newest(WITHDRAWN, [repo], PROOFS_READ)
+        return {entry.content["proof"] for entry in entries if entry.content}
 
 
 def _make_content_with_lost(context: RepoContext, before: RepoContext | None) -> dict[str, Any]:
@@ -316,7 +322,7 @@ def _make_content_with_lost(context: RepoContext, before: RepoContext | None) ->
 def _make_content(context: RepoContext) -> dict[str, Any]:
     fields = context.fields.to_dict()
     fields["key"] = context.key.to_dict()
-    return {"fields": fields}
+    return {"fields": fields, "own": sorted(context.own)}
 
 
 def _make_subject(key: Key, phase: str) -> list[str]:

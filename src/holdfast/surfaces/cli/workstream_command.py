@@ -129,7 +129,7 @@ def withdraw(app: App, note: str, **document: Any) -> Output:
     entry = run_write(
         app, "workstream.withdraw", lambda _: workstreams.withdraw(note, **document), effect="files"
     )
-    return Output({"withdrawn": entry.to_dict()}, f"Withdrawn: {entry.words}")
+    return Output({"withdrawn": entry.to_dict()}, f"Withdrawn: {wording.name_entry(entry)}")
 
 
 @command.command("restore")

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Sequence
 
 from holdfast.ground.text import cut, plural
-from holdfast.workstreams.entries import NotedRun, Summary
+from holdfast.workstreams.entries import Claim, Decision, NotedRun, Summary
 from holdfast.workstreams.model import (
     JudgedClaim,
     JudgedContext,
@@ -237,3 +237,9 @@ def _format_time(moment: str | None) -> str:
     if not moment:
         return "unknown"
     return moment[:16].replace("T", " ") + "Z"
+
+
+def name_entry(entry: Decision | Claim | Proof) -> str:
+    if isinstance(entry, Proof):
+        return shlex.join(entry.command)
+    return entry.words

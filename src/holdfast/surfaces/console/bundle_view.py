@@ -112,7 +112,7 @@ def _make_head(bundle: Bundle) -> Part:
 
 def _make_part(shown: ShownSection) -> Part:
     section = shown.section
-    about = f"budget {section.min_chars:,} to {section.max_chars:,}"
+    about = f"up to {section.max_chars:,} characters at first"
     if section.pinned:
         about = "always whole"
     return Part(
