@@ -101,7 +101,27 @@ def make_repo(judged: JudgedContext) -> Section:
         head = f"HEAD {quote_commit(judged.head)}"
     where = join_parts(head, _describe_since(judged))
     uncommitted = _describe_uncommitted(judged.staleness)
-    return Section("repo", f"REPO {where}; {uncommitted}.", pinned=True)
+    lines = [f"REPO {where}; {uncommitted}."]
+    if judged.staleness.changed:
+        lines.append(_describe_stale(judged.staleness))
+    return Section("repo", "\n".join(lines), pinned=True)
+
+
+def _describe_stale(staleness: Staleness) -> str:
+    """Only where a noted file changed: what changed elsewhere is told beside the summary."""
+    mark = "STALE IN PART"
+    if len(staleness.changed) == staleness.noted:
+        mark = "STALE"
+    what = describe_changed(len(staleness.changed), staleness.noted)
+    if staleness.others:
+        what += f" (and {plural(staleness.others, 'other')})"
+    if _is_uncommitted(staleness):
+        what += ", all uncommitted"
+    return f"{mark}: {what}."
+
+
+def _is_uncommitted(staleness: Staleness) -> bool:
+    return not any(change.is_committed for change in staleness.changed)
 
 
 def _describe_since(judged: JudgedContext) -> str:
@@ -124,38 +144,20 @@ def _describe_uncommitted(staleness: Staleness) -> str:
 
 
 def make_changed(judged: JudgedContext) -> Section:
-    """The noted files that are no longer as they were; the worst first.
-
-    Only then are the notes called stale: what changed elsewhere is told beside the summary.
-    """
+    """The noted files that are no longer as they were; the worst first."""
     staleness = judged.staleness
+    says_uncommitted = not _is_uncommitted(staleness)
     worst_first = sorted(staleness.changed, key=_weigh)
-    is_uncommitted = not any(change.is_committed for change in worst_first)
-    items = [
-        Item(_describe_change(change, says_uncommitted=not is_uncommitted), "git")
-        for change in worst_first
-    ]
+    texts = [_describe_change(change, says_uncommitted) for change in worst_first]
+    items = [Item(text, "git") for text in texts]
     why = f"only the worst {STALE_SHOWN} are shown"
-    return list_section(
+    return Section(
         "changed",
-        _title_changed(staleness, is_uncommitted=is_uncommitted),
-        items[:STALE_SHOWN],
+        "",
+        items=tuple(items[:STALE_SHOWN]),
         held=hold_back("changed", items[STALE_SHOWN:], why),
-        lead=" ",
         joined=" · ",
     )
-
-
-def _title_changed(staleness: Staleness, *, is_uncommitted: bool) -> str:
-    mark = "STALE IN PART"
-    if len(staleness.changed) == staleness.noted:
-        mark = "STALE"
-    what = describe_changed(len(staleness.changed), staleness.noted)
-    if staleness.others:
-        what += f" (and {plural(staleness.others, 'other')})"
-    if is_uncommitted:
-        what += ", all uncommitted"
-    return f"{mark}, {what}:"
 
 
 def _weigh(change: NotedChange) -> tuple[int, int, str]:
@@ -166,7 +168,7 @@ def _weigh(change: NotedChange) -> tuple[int, int, str]:
     return kind, -(added + removed), change.path
 
 
-def _describe_change(change: NotedChange, *, says_uncommitted: bool) -> str:
+def _describe_change(change: NotedChange, says_uncommitted: bool) -> str:
     path = quote(change.path, PATH_CHARS)
     what = quote(change.what, WORD_CHARS)
     has_lines = change.added is not None or change.removed is not None

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from holdfast.ground import git, git_repository
-from holdfast.ground.bounded_map import BoundedMap
 from holdfast.workstreams import judging
-from holdfast.workstreams.checkout import FILE_BYTES, Checkout
-from holdfast.workstreams.document import Document, from_bytes
+from holdfast.workstreams.checkout import Checkout
+from holdfast.workstreams.committed import load_committed
+from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import Claim
 from holdfast.workstreams.finding import get_context
 from holdfast.workstreams.model import (
@@ -25,18 +25,15 @@ from holdfast.workstreams.model import (
     NotedStep,
     RepoContext,
 )
-from holdfast.workstreams.store import name_context_file
 
 CONTEXTS_READ = 10
 DECISIONS, CLAIMS, STEPS = 5, 3, 3
 CLAIMS_JUDGED = 30
-# By repository, commit and path: what a commit holds does not change.
-COMMITTED: BoundedMap[tuple[str, str, str], Document] = BoundedMap(8)
 
 
 def list_merged(checkout: Checkout, here: RepoContext) -> list[RepoContext]:
     """The workstreams of other branches in HEAD's file, those that matter here first."""
-    document = _load_committed(checkout, here.phase)
+    document = _load_head(checkout, here.phase)
     keys = [key for key in document.contexts if key.repo == here.key.repo]
     others = [key for key in keys if key.branch != here.key.branch]
     found = [get_context(document, key, here.phase) for key in others]
@@ -117,16 +114,9 @@ def _list_touched(checkout: Checkout) -> set[str]:
     return set(checkout.find_state(since).changed)
 
 
-def _load_committed(checkout: Checkout, phase: str) -> Document:
-    head = git_repository.read_head(checkout.repository) or git.find_head(checkout.repository)
-    if not head:
+def _load_head(checkout: Checkout, phase: str) -> Document:
+    repository = checkout.repository
+    head = git_repository.read_head(repository) or git.find_head(repository)
+    if head is None:
         return Document()
-    path = f"{checkout.files.folder}/{name_context_file(phase)}"
-    key = (checkout.repository.common_dir, head, path)
-    known = COMMITTED.find(key)
-    if known is not None:
-        return known
-    data = git.read_blob(checkout.repository, head, path, max_bytes=FILE_BYTES)
-    found = from_bytes(data, path) if data else Document()
-    COMMITTED.keep(key, found)
-    return found
+    return load_committed(checkout, head, phase)

@@ -14,11 +14,10 @@ from typing import Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import git, git_repository
-from holdfast.ground.bounded_map import BoundedMap
 from holdfast.workstreams import evidence, rules
-from holdfast.workstreams.checkout import FILE_BYTES, Checkout
+from holdfast.workstreams.checkout import Checkout
+from holdfast.workstreams.committed import load_committed
 from holdfast.workstreams.cutting import cut_context
-from holdfast.workstreams.document import from_bytes
 from holdfast.workstreams.effort import LOOK_BYTES, EffortSpent
 from holdfast.workstreams.entries import Checkpoint, Claim
 from holdfast.workstreams.evidence import BrokenEvidence, CommandEvidence, NotedEvidence
@@ -33,11 +32,8 @@ from holdfast.workstreams.model import (
     Staleness,
 )
 from holdfast.workstreams.staleness import judge_staleness
-from holdfast.workstreams.store import name_context_file
 
 NAMED_CHANGES = 50  # each costs a git process, and the file may name any number
-# By repository, commit and path: what a commit holds does not change.
-COMMITTED_RULES: BoundedMap[tuple[str, str, str], list[str]] = BoundedMap(100)
 TOO_MUCH = (
     f"Not everything was compared: one look goes through {LOOK_BYTES >> 20} MiB of files at most. "
     "What was not compared counts as changed."
@@ -273,22 +269,7 @@ def _list_default_branch_rules(
 ) -> list[str]:
     if default is None:
         return []
-    path = f"{checkout.files.folder}/{name_context_file(phase)}"
-    key = (checkout.repository.common_dir, default.commit, path)
-    known = COMMITTED_RULES.find(key)
-    if known is not None:
-        return known
-    data = git.read_blob(checkout.repository, default.commit, path, max_bytes=FILE_BYTES)
-    found = _parse_committed_rules(data, path)
-    if data or checkout.repository.has_plain_refs:  # else the file may only be not fetched yet
-        COMMITTED_RULES.keep(key, found)
-    return found
-
-
-def _parse_committed_rules(data: bytes | None, path: str) -> list[str]:
-    if not data:
-        return []
-    document = from_bytes(data, path)
+    document = load_committed(checkout, default.commit, phase)
     found = _list_texts(document.others.get("pinned_rules"))
     for fields in document.contexts.values():
         found += fields.pinned_rules or ()
