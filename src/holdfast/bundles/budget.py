@@ -4,7 +4,8 @@ The head's first line and pinned sections stand whole, or the total is refused. 
 goes to the other sections in the order of rank, in two passes: in the first each may fill its
 maximum, in the second all that is left. Where an item does not fit, as much of it stands as room
 allows, and the pass is over: nothing of a lower rank stands while something of a higher rank was
-cut for room. A section keeps its items from the first on and counts the rest. Whatever is missing
+cut for room. Lines are shortened first, down to half their length, so that more of them stand.
+A section keeps its items from the first on and counts the rest. Whatever is missing
 or shortened is a cut with its reason.
 """
 
@@ -15,6 +16,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from holdfast.bundles.model import (
+    LINE_CHARS,
     OURS,
     Cut,
     Head,
@@ -30,6 +32,7 @@ from holdfast.ground.text import ELLIPSIS, cut
 
 LEAST = 450
 SHORTEST = 40  # less of a sentence says nothing
+LINES = (LINE_CHARS, 160, 130, 100)  # how long a line may be; shorter where room is short
 TOTALS = {"planning": 2_200, "implementation": 1_700}
 
 
@@ -47,14 +50,13 @@ def fit(head: Head, sections: Sequence[Section], total: int) -> Layout:
     room = _find_free_room(head, sections, total)
     has_notice, room = _afford(head.notice, room, total)
     has_legend, room = _afford(_write_legend_for(head, sections), room, total)
-    page = _Page(sections, room)
-    page.fill()
+    page = _fill_page(sections, room)
     return Layout(
         head=head,
         total=total,
         has_notice=has_notice,
         has_legend=has_legend,
-        shown=tuple(_show(page, at, total) for at in range(len(sections))),
+        shown=tuple(_show(page, at, whole, total) for at, whole in enumerate(sections)),
     )
 
 
@@ -82,6 +84,15 @@ def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
     return False, room
 
 
+def _fill_page(sections: Sequence[Section], room: int) -> _Page:
+    """With lines as long as they may be while the first pass shows everything that it should."""
+    for line_chars in LINES:
+        page = _Page([section.shorten(line_chars) for section in sections], room)
+        if page.fill():
+            break
+    return page
+
+
 # --- sharing --------------------------------------------------------------------------------------
 
 
@@ -93,12 +104,14 @@ class _Page:
         self.kept = [_choose_pinned(section) for section in sections]
         self.texts = [_write_pinned(section) for section in sections]
 
-    def fill(self) -> None:
+    def fill(self) -> bool:
+        """Whether the first pass was enough for what each section may have in it."""
         places = [at for at, section in enumerate(self.sections) if not section.pinned]
         places.sort(key=lambda at: self.sections[at].rank)
-        for count_wanted in (_count_first, _count_all):
-            if not self._fill_once(places, count_wanted):
-                return
+        if not self._fill_once(places, _count_first):
+            return False
+        self._fill_once(places, _count_all)
+        return True
 
     def _fill_once(self, places: Sequence[int], count: Callable[[Section], int]) -> bool:
         """Whether everything that was wanted stands whole."""
@@ -194,8 +207,8 @@ def _cut_to_beginning(item: Item, room: int) -> Item | None:
 # --- what became of a section ---------------------------------------------------------------------
 
 
-def _show(page: _Page, at: int, total: int) -> ShownSection:
-    section, kept, text = page.sections[at], page.kept[at], page.texts[at]
+def _show(page: _Page, at: int, section: Section, total: int) -> ShownSection:
+    kept, text = page.kept[at], page.texts[at]
     return ShownSection(
         section=section,
         items=kept,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Recall = Callable[..., Awaitable[Sequence[Any]]]
 
 PATHS_LOOKED_AT = 100
+TURNS_GONE_ON = 2
 RECALLED = 5
 NO_RECEIPT = "b-0000"  # as long as the one that takes its place
 QUERY_CHARS = 500
@@ -122,14 +123,22 @@ class Gatherer:
     async def _find_earlier_session(self, wanted: BundleRequest) -> Session | None:
         """The session whose log is continued: the newest in this place that has events.
 
-        Not the requesting one, which is in its client's window, unless there is no other.
+        The requesting one counts once it has gone on for some turns, of which its client may have
+        lost the first; one that has just begun is handed what came before it.
         """
         session, place = wanted.session, wanted.place
-        if not place:
+        if not place or (session and await self._has_gone_on(session)):
             return session
         excluded = session.id if session else None
         found = await self.sessions.find_last_session(place, excluded)
         return found or session
+
+    async def _has_gone_on(self, session: Session) -> bool:
+        if session.last_sequence < TURNS_GONE_ON:
+            return False
+        events = await self._list_turns(session, TURNS_GONE_ON)
+        requests = [event for event in events if event.type == "user_message"]
+        return len(requests) >= TURNS_GONE_ON
 
     async def _find_reminding_session(
         self, wanted: BundleRequest, earlier: Session | None
@@ -155,9 +164,12 @@ class Gatherer:
     async def _list_last_turn(self, session: Session | None) -> list[SessionEvent]:
         if session is None or not session.last_sequence:
             return []
+        return await self._list_turns(session, 1)
+
+    async def _list_turns(self, session: Session, turns: int) -> list[SessionEvent]:
         return await self.sessions.list_turn_events(
             session.id,
-            max_turns=1,
+            max_turns=turns,
             max_events=TURN_EVENTS,
             max_chars=REQUEST_CHARS,
             max_bytes=TURN_BYTES,

@@ -8,11 +8,12 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.ground import clock
+from holdfast.ground.text import cut
 
 if TYPE_CHECKING:
     from holdfast.workstreams.model import JudgedContext
@@ -104,11 +105,41 @@ class Item:
     verdict: str | None = None
     is_prose: bool = False
     keep: int = 0  # characters at its end that stand even where it ends early, such as a verdict
+    why_at: int = 0  # where a reason begins, which gets a part of the room when it is shortened
 
     @classmethod
     def with_end(cls, text: str, end: str, source: str, verdict: str | None = None) -> Item:
         """An item whose end stands even where the text before it is shortened."""
         return cls(text + end, source, verdict, keep=len(end))
+
+    @classmethod
+    def with_reason(
+        cls, text: str, why: str, end: str, source: str, verdict: str | None = None
+    ) -> Item:
+        """A text, the reason for it if there is one, and an end that stands."""
+        if not why:
+            return cls.with_end(text, end, source, verdict)
+        text = text.rstrip(".;: ")
+        return cls(
+            f"{text}: {why}{end}", source, verdict, keep=len(end), why_at=len(text)
+        )
+
+    def shorten(self, max_chars: int) -> Item:
+        """On a line of so many characters; a text keeps at least two thirds beside its reason.
+
+        Prose is quoted, and ends early only where the room does.
+        """
+        if self.is_prose or len(self.text) <= max_chars:
+            return self
+        at = len(self.text) - self.keep
+        body, end = self.text[:at], self.text[at:]
+        room = max(max_chars - self.keep, 1)
+        if not self.why_at:
+            return replace(self, text=cut(body, room) + end)
+        text, why = body[: self.why_at], body[self.why_at + 2 :]
+        text = cut(text, max(room - len(why) - 2, room * 2 // 3))
+        why = cut(why, room - len(text) - 2)
+        return replace(self, text=f"{text}: {why}{end}", why_at=len(text))
 
     def to_dict(self) -> dict[str, Any]:
         return {"text": self.text, "source": self.source, "verdict": self.verdict}
@@ -152,6 +183,12 @@ class Section:
     attached: bool = False  # follows the section before it without an empty line
     held: tuple[Cut, ...] = ()  # kept out by a rule, and counted as "+N more"
     gone: tuple[Cut, ...] = ()  # not counted: missing now, shown elsewhere or shortened
+
+    def shorten(self, max_chars: int) -> Section:
+        """With lines of so many characters at most. Pinned sections and prose stay as they are."""
+        if self.pinned:
+            return self
+        return replace(self, items=tuple(item.shorten(max_chars) for item in self.items))
 
     def write(self, items: Sequence[str], left_out: int) -> str:
         """The section with these items, and with the number of those that are left out."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
-from holdfast.bundles.model import Cut, Gathered, Item, Section, WorkingNotes
+from holdfast.bundles.model import LINE_CHARS, Cut, Gathered, Item, Section, WorkingNotes
 from holdfast.bundles.quoting import (
     LABEL_CHARS,
     NAME_CHARS,
@@ -71,7 +71,7 @@ def make_decisions(judged: JudgedContext) -> Section:
 
 def make_open(judged: JudgedContext) -> Section:
     waiting = order_decisions(list_decisions(judged), ["open"])
-    items = [_write_decision(each, "OPEN ") for each in waiting]
+    items = [replace(_write_decision(each, "OPEN "), is_prose=True) for each in waiting]
     return Section("open", "", tuple(items), gone=list_long_decisions("open", waiting))
 
 
@@ -84,22 +84,34 @@ def make_decided(judged: JudgedContext, notes: WorkingNotes) -> Section:
     return list_section("decided", "DECIDED", items, gone=gone)
 
 
-def make_rejected(judged: JudgedContext, failing: Sequence[Item]) -> Section:
-    """What not to try again: alternatives, and commands that do not work."""
+def make_rejected(judged: JudgedContext) -> Section:
     ruled_out = order_decisions(list_decisions(judged), ["rejected"])
     return list_section(
         "rejected",
         "REJECTED",
-        [*map(_write_rejected, ruled_out), *failing],
+        [_write_rejected(each) for each in ruled_out],
         gone=list_long_decisions("rejected", ruled_out),
     )
 
 
 def list_decisions(judged: JudgedContext) -> list[JudgedDecision]:
     """One's own: of this workstream, of the other phase, of merged branches."""
-    inherited = judged.inherited.decisions
-    known = [*judged.decisions, *judged.shared_decisions, *inherited]
-    return [each for each in known if each.is_own]
+    return [each for each in list_all_decisions(judged) if each.is_own]
+
+
+def list_all_decisions(judged: JudgedContext) -> list[JudgedDecision]:
+    """Those of the branch that is named once for all come without its name."""
+    inherited = judged.inherited
+    merged = [
+        replace(each, of=inherited.name_origin(each.of) or None) for each in inherited.decisions
+    ]
+    return [*judged.decisions, *judged.shared_decisions, *merged]
+
+
+def list_all_claims(judged: JudgedContext) -> list[JudgedClaim]:
+    inherited = judged.inherited
+    merged = [replace(each, of=inherited.name_origin(each.of) or None) for each in inherited.claims]
+    return [*judged.claims, *merged]
 
 
 def order_decisions(
@@ -121,33 +133,26 @@ def list_long_decisions(section: str, decisions: Sequence[JudgedDecision]) -> tu
 
 
 def _write_decision(judged: JudgedDecision, lead: str = "") -> Item:
-    verdict, mark = _mark_decision(judged)
-    decision = judged.decision
-    text = quote(decision.text, PROSE_CHARS)
-    because = quote(decision.because, PROSE_CHARS)
-    name = f"{lead}{_name_decision(judged)} "
-    line = write_line(name, text, because, keep=len(mark))
-    return Item.with_end(line, mark, _name_source(judged), verdict)
+    return _write_decided(judged, f"{lead}{_name_decision(judged)} ")
 
 
 def _write_with_status(judged: JudgedDecision) -> Item:
-    verdict, mark = _mark_decision(judged)
-    decision = judged.decision
-    text = quote(decision.text, PROSE_CHARS)
-    because = quote(decision.because, PROSE_CHARS)
-    name = f"{_name_decision(judged)} {judged.status}: "
-    line = write_line(name, text, because, keep=len(mark))
-    return Item.with_end(line, mark, _name_source(judged), verdict)
+    return _write_decided(judged, f"{_name_decision(judged)} {judged.status}: ")
 
 
 def _write_rejected(judged: JudgedDecision) -> Item:
-    decision = judged.decision
     lead = "- "
     if judged.of:
         lead = f"- ({quote(judged.of, NAME_CHARS)}) "
-    text = quote(decision.text, PROSE_CHARS)
-    because = quote(decision.because, PROSE_CHARS)
-    return Item(write_line(lead, text, because), _name_source(judged))
+    return _write_decided(judged, lead)
+
+
+def _write_decided(judged: JudgedDecision, lead: str) -> Item:
+    verdict, mark = _mark_decision(judged)
+    text = lead + quote(judged.decision.text, PROSE_CHARS)
+    because = quote(judged.decision.because, PROSE_CHARS)
+    item = Item.with_reason(text, because, mark, _name_source(judged), verdict)
+    return item.shorten(LINE_CHARS)
 
 
 def _name_decision(judged: JudgedDecision) -> str:
@@ -248,7 +253,7 @@ def _write_summary_line(line: str) -> Item:
 
 def make_claims(judged: JudgedContext) -> Section:
     """The newest three that no longer hold, then those with evidence, then those without."""
-    known = [claim for claim in (*judged.claims, *judged.inherited.claims) if claim.is_own]
+    known = [claim for claim in list_all_claims(judged) if claim.is_own]
     newest_first = sorted(known, key=_rank_claim_by_age, reverse=True)
     standing = [claim for claim in newest_first if claim.verdict != "gone"]
     changed = [claim for claim in standing if claim.verdict == "changed"]

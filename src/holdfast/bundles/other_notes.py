@@ -10,8 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from holdfast.bundles.cuts import list_section
-from holdfast.bundles.model import Gathered, Item, Section
-from holdfast.bundles.note_sections import order_decisions, write_claim
+from holdfast.bundles.model import LINE_CHARS, Gathered, Item, Section
+from holdfast.bundles.note_sections import (
+    list_all_claims,
+    list_all_decisions,
+    order_decisions,
+    write_claim,
+)
 from holdfast.bundles.quoting import NAME_CHARS, PROSE_CHARS, WORD_CHARS, quote, write_line
 from holdfast.bundles.run_sections import CHECKLIST, RUN
 from holdfast.bundles.summary import split_summary
@@ -46,12 +51,12 @@ def _list_steps(judged: JudgedContext) -> list[Item]:
     steps = [step for step in judged.inherited.steps if not step.is_own]
     if CHECKLIST in judged.foreign:
         steps += [NotedStep(step) for step in judged.context.checklist]
-    return [_write("next", step.text, of=step.of, source=CHECKLIST) for step in steps]
+    name = judged.inherited.name_origin
+    return [_write("next", step.text, of=name(step.of), source=CHECKLIST) for step in steps]
 
 
 def _list_decisions(judged: JudgedContext) -> list[Item]:
-    known = [*judged.decisions, *judged.shared_decisions, *judged.inherited.decisions]
-    foreign = [each for each in known if not each.is_own]
+    foreign = [each for each in list_all_decisions(judged) if not each.is_own]
     ordered = order_decisions(foreign, ["open", "accepted", "rejected"])
     return [_write_decision(each) for each in ordered]
 
@@ -60,11 +65,10 @@ def _write_decision(judged: JudgedDecision) -> Item:
     decision = judged.decision
     by = quote(decision.by, WORD_CHARS)
     end = f" ({by})" if by else ""
-    lead = f"| {judged.status}{_write_origin(judged.of)}: "
-    text = quote(decision.text, PROSE_CHARS)
+    text = f"| {judged.status}{_write_origin(judged.of)}: {quote(decision.text, PROSE_CHARS)}"
     because = quote(decision.because, PROSE_CHARS)
-    line = write_line(lead, text, because, keep=len(end))
-    return Item.with_end(line, end, f"decision {quote(decision.id, WORD_CHARS)}")
+    source = f"decision {quote(decision.id, WORD_CHARS)}"
+    return Item.with_reason(text, because, end, source).shorten(LINE_CHARS)
 
 
 def _list_run(judged: JudgedContext) -> list[Item]:
@@ -75,12 +79,12 @@ def _list_run(judged: JudgedContext) -> list[Item]:
 
 
 def _list_claims(judged: JudgedContext) -> list[Item]:
-    known = [*judged.claims, *judged.inherited.claims]
-    foreign = [each for each in known if not each.is_own and each.verdict != "gone"]
+    others = [each for each in list_all_claims(judged) if not each.is_own]
+    foreign = [each for each in others if each.verdict != "gone"]
     foreign.sort(key=lambda claim: claim.claimed_at, reverse=True)
     changed = [each for each in foreign if each.verdict == "changed"]
-    others = [each for each in foreign if each.verdict != "changed"]
-    items = [write_claim(claim) for claim in [*changed[:STALE_SHOWN], *others]]
+    unchanged = [each for each in foreign if each.verdict != "changed"]
+    items = [write_claim(claim) for claim in [*changed[:STALE_SHOWN], *unchanged]]
     return [_prefix(item) for item in items]
 
 

@@ -43,18 +43,9 @@ def quote_commit(value: object) -> str:
     return quote(value, WORD_CHARS)[:COMMIT_CHARS]
 
 
-def write_line(lead: str, text: str, why: str = "", *, keep: int = 0) -> str:
-    """A text and its reason on one line of ours; `keep` characters follow on it.
-
-    Where both are too long, the text gets at least two thirds of the room.
-    """
-    room = LINE_CHARS - len(lead) - keep
-    if not why:
-        return lead + cut(text, room)
-    text = text.rstrip(".;: ")
-    room_for_text = max(room - len(why) - 2, room * 2 // 3)
-    shown = cut(text, room_for_text)
-    return f"{lead}{shown}: {cut(why, room - len(shown) - 2)}"
+def write_line(lead: str, text: str, *, keep: int = 0) -> str:
+    """A text on one line of ours, on which `keep` characters follow."""
+    return lead + cut(text, LINE_CHARS - len(lead) - keep)
 
 
 def end_sentence(text: str) -> str:

@@ -23,7 +23,6 @@ from holdfast.bundles.quoting import (
 )
 from holdfast.ground.text import plural
 from holdfast.workstreams.model import JudgedContext, NotedChange, Staleness
-from holdfast.workstreams.staleness import describe_changed
 
 STALE_SHOWN = 3
 CONTEXT = "repo context"
@@ -36,8 +35,6 @@ def write_notice(gathered: Gathered) -> str:
     last_session = _describe_last_session(gathered)
     if gathered.judged is None:
         return f"Kept on this machine; not checked against any checkout.{last_session}"
-    if gathered.phase == "planning":
-        return "Earlier sessions' notes, checked against this checkout just now. The checkout wins."
     return f"Checked against this checkout; the checkout wins.{last_session}"
 
 
@@ -49,10 +46,9 @@ def _describe_last_session(gathered: Gathered) -> str:
     on = ""
     if last.branch and last.branch != gathered.branch:
         on = f" on {quote(last.branch, NAME_CHARS)}"
-    end = f"its log ends {format_moment(last.ends_at, gathered.now)}"
-    if not last.is_answered:
-        end += " without a final answer"
-    return f" Last session: {client}{on}; {end}."
+    end = "answered" if last.is_answered else "unanswered"
+    at = format_moment(last.ends_at, gathered.now)
+    return f" Last session: {client}{on}, {end} {at}."
 
 
 def make_rules(rules: Sequence[str]) -> Section:
@@ -101,10 +97,10 @@ def make_repo(judged: JudgedContext) -> Section:
         head = f"HEAD {quote_commit(judged.head)}"
     where = join_parts(head, _describe_since(judged))
     uncommitted = _describe_uncommitted(judged.staleness)
-    lines = [f"REPO {where}; {uncommitted}."]
+    text = f"REPO {where}; {uncommitted}."
     if judged.staleness.changed:
-        lines.append(_describe_stale(judged.staleness))
-    return Section("repo", "\n".join(lines), pinned=True)
+        text += f" {_describe_stale(judged.staleness)}"
+    return Section("repo", text, pinned=True)
 
 
 def _describe_stale(staleness: Staleness) -> str:
@@ -112,16 +108,10 @@ def _describe_stale(staleness: Staleness) -> str:
     mark = "STALE IN PART"
     if len(staleness.changed) == staleness.noted:
         mark = "STALE"
-    what = describe_changed(len(staleness.changed), staleness.noted)
+    counts = f"{len(staleness.changed):,} of {plural(staleness.noted, 'noted file')} changed"
     if staleness.others:
-        what += f" (and {plural(staleness.others, 'other')})"
-    if _is_uncommitted(staleness):
-        what += ", all uncommitted"
-    return f"{mark}: {what}."
-
-
-def _is_uncommitted(staleness: Staleness) -> bool:
-    return not any(change.is_committed for change in staleness.changed)
+        counts += f", +{plural(staleness.others, 'other')}"
+    return f"{mark}: {counts}."
 
 
 def _describe_since(judged: JudgedContext) -> str:
@@ -131,9 +121,9 @@ def _describe_since(judged: JudgedContext) -> str:
         return ""
     written_at = quote_commit(judged.context.checkpoint.git_head)
     if commits is None:
-        return f"these notes were written at {written_at or 'no commit'}, which is not known here"
+        return f"noted at {written_at or 'no commit'}, which is not known here"
     if not commits:
-        return "where these notes were written"
+        return "as noted"
     return f"{plural(commits, 'commit')} after these notes ({written_at})"
 
 
@@ -146,10 +136,8 @@ def _describe_uncommitted(staleness: Staleness) -> str:
 def make_changed(judged: JudgedContext) -> Section:
     """The noted files that are no longer as they were; the worst first."""
     staleness = judged.staleness
-    says_uncommitted = not _is_uncommitted(staleness)
     worst_first = sorted(staleness.changed, key=_weigh)
-    texts = [_describe_change(change, says_uncommitted) for change in worst_first]
-    items = [Item(text, "git") for text in texts]
+    items = [Item(_describe_change(change), "git") for change in worst_first]
     why = f"only the worst {STALE_SHOWN} are shown"
     return Section(
         "changed",
@@ -168,7 +156,8 @@ def _weigh(change: NotedChange) -> tuple[int, int, str]:
     return kind, -(added + removed), change.path
 
 
-def _describe_change(change: NotedChange, says_uncommitted: bool) -> str:
+def _describe_change(change: NotedChange) -> str:
+    """With who changed it; what nobody committed yet is without a name."""
     path = quote(change.path, PATH_CHARS)
     what = quote(change.what, WORD_CHARS)
     has_lines = change.added is not None or change.removed is not None
@@ -177,7 +166,7 @@ def _describe_change(change: NotedChange, says_uncommitted: bool) -> str:
         what = f"+{added} -{removed}"
     text = f"{path} {what}"
     if not change.is_committed:
-        return f"{text}, uncommitted" if says_uncommitted else text
+        return text
     author = quote(change.author, WORD_CHARS)
     by = join_parts(quote_commit(change.commit), author)
     if by:

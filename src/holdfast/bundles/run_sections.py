@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
@@ -54,10 +54,6 @@ class CommandRuns:
     count: int
     passed: int
 
-    @property
-    def failed(self) -> int:
-        return self.count - self.passed
-
 
 # --- the last run ---------------------------------------------------------------------------------
 
@@ -70,29 +66,49 @@ def find_last_failure(judged: JudgedContext) -> LastRun | None:
     noted = judged.context.failed_run
     if RUN in judged.foreign:
         noted = None
-    newest = {proof.command: proof for proof in _list_runs_here(judged)}
-    failing = [proof for proof in newest.values() if not proof.passed]
-    last = max(failing, key=_rank_by_time, default=None)
+    last = next(iter(_list_failing(judged, None)), None)
     if last is None or (noted and noted.made_at >= last.ran_at):
         return noted
     return last
 
 
 def make_last_run(last: LastRun | None, judged: JudgedContext, now: datetime) -> Section:
+    """With the other commands that fail now, because a pass of this one does not cure them."""
     if last is None:
         return Section("last_run", "")
     if isinstance(last, Proof):
-        return _make_seen_run(last, judged, now)
-    return _make_noted_run(last, now)
+        section = _make_seen_run(last, judged, now)
+        return _add_failing(section, _list_failing(judged, last))
+    failing = _list_failing(judged, None)
+    seen = next((proof for proof in failing if _is_about(last, proof)), None)
+    section = _make_noted_run(last, now)
+    if seen:  # one line for both: what was seen says more
+        items = (_write_seen_run(seen, judged, now), *section.items[1:])
+        section = replace(section, items=items)
+    return _add_failing(section, [proof for proof in failing if proof is not seen])
+
+
+def _is_about(run: NotedRun, proof: Proof) -> bool:
+    """Whether a noted failure is that of a command that was seen."""
+    step = (run.failed_step or "").strip()
+    command = " ".join(proof.command)
+    return bool(step) and (step in command or command in step)
+
+
+def _add_failing(section: Section, failing: Sequence[Proof]) -> Section:
+    """Below the first line, because each of them fails now as well."""
+    first, *others = section.items
+    return replace(section, items=(first, *map(_write_failing_command, failing), *others))
 
 
 def _make_noted_run(run: NotedRun, now: datetime) -> Section:
+    first, *following = _list_noted_steps(run, now)
     error = _quote_output(quote_lines(run.error), LAST_RUN)
     why = f"only the first {OUTPUT_LINES} lines of an error are shown"
     return Section(
         "last_run",
         title="",
-        items=(*_list_noted_steps(run, now), *error[:OUTPUT_LINES]),
+        items=(first, *error[:OUTPUT_LINES], *following),
         held=hold_back("last_run", error[OUTPUT_LINES:], why),
         gone=_list_shortened_steps(run),
     )
@@ -107,9 +123,9 @@ def _list_noted_steps(run: NotedRun, now: datetime) -> list[Item]:
     at = format_moment(run.at, now)
     failed = quote(run.failed_step, LABEL_CHARS)
     following = quote(run.next_action, TEXT_CHARS)
-    items = [Item(f"LAST RUN {at} failed at: {failed}", LAST_RUN)]
+    items = [Item(f"LAST RUN {at} failed at: {failed}", LAST_RUN, is_prose=True)]
     if following:
-        items.append(Item(f"  Next: {following}", LAST_RUN, is_prose=True))
+        items.append(Item(f"  then: {following}", LAST_RUN, is_prose=True))
     return items
 
 
@@ -122,19 +138,22 @@ def _list_shortened_steps(run: NotedRun) -> tuple[Cut, ...]:
 def _make_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Section:
     """With the end of what it printed; the receipt says how many lines are left out."""
     source = _name_proof(proof)
-    at = format_moment(proof.ran_at, now)
-    command = _write_command(proof)
-    outcome = f" → {_describe_outcome(proof)}{_describe_failures(proof, judged)}"
-    if proof.tree != judged.tree:
-        outcome += ", on an older tree"
-    first = Item.with_end(f"LAST RUN {at} {command}", outcome, source)
     lines = _list_output_lines(proof)
     return Section(
         "last_run",
         title="",
-        items=(first, *_quote_output(lines[-OUTPUT_LINES:], source)),
+        items=(_write_seen_run(proof, judged, now), *_quote_output(lines[-OUTPUT_LINES:], source)),
         gone=_cut_output(len(lines) - OUTPUT_LINES, source),
     )
+
+
+def _write_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Item:
+    at = format_moment(proof.ran_at, now)
+    outcome = f" → {_describe_outcome(proof)}{_describe_failures(proof, judged)}"
+    if proof.tree != judged.tree:
+        outcome += ", on an older tree"
+    text = f"LAST RUN {at} {_write_command(proof)}"
+    return Item.with_end(text, outcome, _name_proof(proof))
 
 
 def _list_output_lines(proof: Proof) -> list[str]:
@@ -181,7 +200,7 @@ def make_next(judged: JudgedContext | None, notes: WorkingNotes) -> Section:
         items.append(_write_step("now: ", notes.task, notes.source))
     steps: list[tuple[str, str]] = []
     if judged:
-        steps += [(_write_inherited(step), CHECKLIST) for step in list_steps(judged)]
+        steps += [(_write_inherited(judged, step), CHECKLIST) for step in _list_steps(judged)]
     steps += [(text, notes.source) for text in notes.next_steps]
     for number, (text, source) in enumerate(steps, start=1):
         items.append(_write_step(f"{number}. ", text, source))
@@ -190,7 +209,7 @@ def make_next(judged: JudgedContext | None, notes: WorkingNotes) -> Section:
     return list_section("next", "NEXT", items, lead=" ", joined="  ")
 
 
-def list_steps(judged: JudgedContext) -> list[NotedStep]:
+def _list_steps(judged: JudgedContext) -> list[NotedStep]:
     """One's own, and those of merged branches."""
     own = []
     if CHECKLIST not in judged.foreign:
@@ -199,10 +218,11 @@ def list_steps(judged: JudgedContext) -> list[NotedStep]:
     return [*own, *inherited]
 
 
-def _write_inherited(step: NotedStep) -> str:
-    if step.of is None:
+def _write_inherited(judged: JudgedContext, step: NotedStep) -> str:
+    origin = judged.inherited.name_origin(step.of)
+    if not origin:
         return step.text
-    return f"({quote(step.of, NAME_CHARS)}) {step.text}"
+    return f"({quote(origin, NAME_CHARS)}) {step.text}"
 
 
 def _list_steps_of_summary(judged: JudgedContext) -> list[Item]:
@@ -216,18 +236,20 @@ def _list_steps_of_summary(judged: JudgedContext) -> list[Item]:
 
 
 def _write_step(lead: str, text: str, source: str) -> Item:
-    return Item(write_line(lead, quote(text, PROSE_CHARS)), source)
+    return Item(write_line(lead, quote(text, PROSE_CHARS)), source, is_prose=True)
 
 
 # --- what failed before ---------------------------------------------------------------------------
 
 
-def list_failing(judged: JudgedContext, last: LastRun | None, now: datetime) -> list[Item]:
-    """The commands whose newest run failed, without the one shown as the last run."""
-    failing = [runs for runs in _list_by_command(judged) if not runs.newest.passed]
-    if isinstance(last, Proof):
-        failing = [runs for runs in failing if runs.newest.command != last.command]
-    return [_write_failing_command(runs, now) for runs in failing]
+def _list_failing(judged: JudgedContext, last: Proof | None) -> list[Proof]:
+    """The newest runs on this branch that failed, without the one shown as the last run."""
+    newest = {proof.command: proof for proof in _list_runs_here(judged)}
+    failing = [proof for proof in newest.values() if not proof.passed]
+    failing.sort(key=_rank_by_time, reverse=True)
+    if last is None:
+        return failing
+    return [proof for proof in failing if proof.command != last.command]
 
 
 def make_errors(judged: JudgedContext, now: datetime, last: LastRun | None) -> Section:
@@ -343,13 +365,9 @@ def _write_working_command(runs: CommandRuns) -> Item:
     return Item(text, _name_proof(runs.newest))
 
 
-def _write_failing_command(runs: CommandRuns, now: datetime) -> Item:
-    newest = runs.newest
-    command = _write_command(newest)
-    day = format_day(newest.ran_at, now)
-    often = f"{runs.failed} of {runs.count}"
-    outcome = f": {_describe_outcome(newest)}, {often}, last {day}"
-    return Item.with_end(f"- {command}", outcome, _name_proof(newest))
+def _write_failing_command(proof: Proof) -> Item:
+    outcome = f" → {_describe_outcome(proof)}"
+    return Item.with_end(f"FAILS {_write_command(proof)}", outcome, _name_proof(proof))
 
 
 def _describe_outcome(proof: Proof) -> str:

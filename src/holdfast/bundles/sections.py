@@ -36,7 +36,6 @@ from holdfast.bundles.repository_sections import (
 )
 from holdfast.bundles.run_sections import (
     find_last_failure,
-    list_failing,
     make_errors,
     make_last_pass,
     make_last_run,
@@ -60,7 +59,7 @@ BUDGETS: dict[str, dict[str, int]] = {
     "planning": {
         "about": 200,
         "changed": 300,
-        "last_run": 200,
+        "last_run": 250,
         "request": 300,
         "next": 300,
         "blocked": 200,
@@ -81,7 +80,7 @@ BUDGETS: dict[str, dict[str, int]] = {
     "implementation": {
         "about": 200,
         "changed": 200,
-        "last_run": 250,
+        "last_run": 320,
         "request": 250,
         "next": 300,
         "blocked": 200,
@@ -122,7 +121,7 @@ BELONGS_TO = {
     "context_sets": LAST,
 }
 
-MORE = "More: repo_context operation=load · session operation=recent"
+MORE = "More: repo_context operation=load"
 MORE_OF_SESSION = "More: session operation=recent"
 NOTHING = "Nothing is recorded here yet."
 
@@ -207,7 +206,6 @@ def _list_planning(gathered: Gathered, judged: JudgedContext) -> list[Section]:
 def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Section]:
     now = gathered.now
     last = find_last_failure(judged)
-    failing = list_failing(judged, last, now)
     return [
         make_rules(gathered.rules),
         make_about(judged),
@@ -219,7 +217,7 @@ def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Sect
         make_blocked(gathered),
         make_open(judged),
         make_decided(judged, gathered.notes),
-        make_rejected(judged, failing),
+        make_rejected(judged),
         make_remembered_rules(gathered),
         make_claims(judged),
         make_others(judged, gathered),

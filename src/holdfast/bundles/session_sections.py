@@ -44,7 +44,8 @@ def make_request(gathered: Gathered) -> Section:
 def make_blocked(gathered: Gathered) -> Section:
     notes = gathered.notes
     texts = [quote(text, PROSE_CHARS) for text in notes.blockers]
-    items = [Item(write_line("BLOCKED ", text), notes.source) for text in texts if text]
+    lines = [write_line("BLOCKED ", text) for text in texts if text]
+    items = [Item(line, notes.source, is_prose=True) for line in lines]
     gone = list_shortened("blocked", texts, notes.source, TEXT_CHARS)
     return Section("blocked", "", tuple(items), gone=gone)
 

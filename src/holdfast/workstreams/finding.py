@@ -105,6 +105,10 @@ def describe_other_work(document: Document, key: Key) -> tuple[str, ...]:
     return (f"Nothing is noted for {what}; there are notes for {_list_names(others)}.",)
 
 
+def describe_inherited(branches: Sequence[str]) -> str:
+    return f"Nothing is noted for this branch yet; it begins with notes of {_list_names(branches)}."
+
+
 def describe_branch(key: Key) -> str:
     return f"These notes were made on branch {key.branch}."
 

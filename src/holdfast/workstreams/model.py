@@ -276,6 +276,12 @@ class Inherited:
     steps: tuple[NotedStep, ...] = ()
     branches: tuple[str, ...] = ()  # where they are from, and where there is more
 
+    def name_origin(self, branch: str | None) -> str:
+        """Empty for the first of them, which is named once for all."""
+        if branch is None or branch in self.branches[:1]:
+            return ""
+        return branch
+
 
 @dataclass(frozen=True)
 class Proof:

@@ -462,6 +462,8 @@ class WorkstreamService:
         if context.is_empty:
             shared = of_phase
             inherited = inheriting.inherit(checkout, merged, judged.tree)
+        if inherited.branches:
+            context = replace(context, notes=(finding.describe_inherited(inherited.branches),))
         whole = replace(
             judged, context=context, shared_decisions=tuple(shared), inherited=inherited
         )
