@@ -32,7 +32,7 @@ from holdfast.ground.text import ELLIPSIS, cut
 
 LEAST = 450
 SHORTEST = 40  # less of a sentence says nothing
-LINES = (LINE_CHARS, 160, 130, 100)  # how long a line may be; shorter where room is short
+LINES = (LINE_CHARS, 160, 130, 115)  # how long a line may be; shorter where room is short
 TOTALS = {"planning": 2_200, "implementation": 1_700}
 
 

@@ -88,7 +88,7 @@ class Gatherer:
         notes = await self._read_notes(wanted.session, earlier)
         repo, branch = _name_work(judged, earlier)
         sets = _list_context_sets(reminding)
-        paths = [*notes.files, *sets.get("files", ())]
+        paths = [*notes.in_progress, *notes.files, *sets.get("files", ())]
         return Gathered(
             now=self.now(),
             phase=wanted.phase,

@@ -54,7 +54,8 @@ class WorkingNotes:
     task: str = ""
     next_steps: tuple[str, ...] = ()
     blockers: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()  # the specification, files in progress, artifacts
+    in_progress: tuple[str, ...] = ()  # files
+    files: tuple[str, ...] = ()  # the specification, artifacts
     decisions: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
 
@@ -125,7 +126,7 @@ class Item:
         )
 
     def shorten(self, max_chars: int) -> Item:
-        """On a line of so many characters; a text keeps at least two thirds beside its reason.
+        """On a line of so many characters; a text keeps at least half beside its reason.
 
         Prose is quoted, and ends early only where the room does.
         """
@@ -137,7 +138,7 @@ class Item:
         if not self.why_at:
             return replace(self, text=cut(body, room) + end)
         text, why = body[: self.why_at], body[self.why_at + 2 :]
-        text = cut(text, max(room - len(why) - 2, room * 2 // 3))
+        text = cut(text, max(room - len(why) - 2, room // 2))
         why = cut(why, room - len(text) - 2)
         return replace(self, text=f"{text}: {why}{end}", why_at=len(text))
 

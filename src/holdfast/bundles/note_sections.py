@@ -368,7 +368,8 @@ def make_files(judged: JudgedContext, gathered: Gathered) -> Section:
 
 def list_noted_paths(gathered: Gathered) -> list[NotedFile]:
     """What the scratchpad names."""
-    return [NotedFile(path, write_path(gathered, path)) for path in gathered.notes.files]
+    notes = gathered.notes
+    return [NotedFile(path, write_path(gathered, path)) for path in notes.files]
 
 
 def write_path(gathered: Gathered, path: str) -> str:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
-from holdfast.bundles.model import Cut, Item, Section, WorkingNotes
-from holdfast.bundles.note_sections import mark_summary, split_own_summary
+from holdfast.bundles.model import Cut, Gathered, Item, Section
+from holdfast.bundles.note_sections import mark_summary, split_own_summary, write_path
 from holdfast.bundles.quoting import (
     LABEL_CHARS,
     NAME_CHARS,
@@ -35,7 +35,9 @@ OUTPUT_LINES = 3
 LAST_RUN, LAST_ERRORS, CHECKLIST, RUN = "last run", "last errors", "checklist", "last_run"
 
 LastRun = Proof | NotedRun
+FILES_SHOWN = 2
 _WORDS = re.compile(r"\w")
+_WORD = re.compile(r"\w{3,}")
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def make_last_run(last: LastRun | None, judged: JudgedContext, now: datetime) ->
         return _add_failing(section, _list_failing(judged, last))
     failing = _list_failing(judged, None)
     seen = next((proof for proof in failing if _is_about(last, proof)), None)
-    section = _make_noted_run(last, now)
+    section = _make_noted_run(last, now, judged.context.checklist)
     if seen:  # one line for both: what was seen says more
         items = (_write_seen_run(seen, judged, now), *section.items[1:])
         section = replace(section, items=items)
@@ -101,8 +103,8 @@ def _add_failing(section: Section, failing: Sequence[Proof]) -> Section:
     return replace(section, items=(first, *map(_write_failing_command, failing), *others))
 
 
-def _make_noted_run(run: NotedRun, now: datetime) -> Section:
-    first, *following = _list_noted_steps(run, now)
+def _make_noted_run(run: NotedRun, now: datetime, steps: Sequence[str]) -> Section:
+    first, *following = _list_noted_steps(run, now, steps)
     error = _quote_output(quote_lines(run.error), LAST_RUN)
     why = f"only the first {OUTPUT_LINES} lines of an error are shown"
     return Section(
@@ -118,15 +120,23 @@ def _quote_output(lines: Sequence[str], source: str) -> list[Item]:
     return [Item(write_line("  > ", line), source, is_prose=True) for line in lines]
 
 
-def _list_noted_steps(run: NotedRun, now: datetime) -> list[Item]:
-    """The step that failed, and what is to be done next."""
+def _list_noted_steps(run: NotedRun, now: datetime, steps: Sequence[str]) -> list[Item]:
+    """The step that failed, and what is to be done next, unless the list of steps has it."""
     at = format_moment(run.at, now)
     failed = quote(run.failed_step, LABEL_CHARS)
     following = quote(run.next_action, TEXT_CHARS)
     items = [Item(f"LAST RUN {at} failed at: {failed}", LAST_RUN, is_prose=True)]
-    if following:
+    is_told = any(_is_similar(following, step) for step in steps)
+    if following and not is_told:
         items.append(Item(f"  then: {following}", LAST_RUN, is_prose=True))
     return items
+
+
+def _is_similar(first: str, second: str) -> bool:
+    """Whether two steps are the same in other words: what is to be done is told once."""
+    words, others = (set(_WORD.findall(text.casefold())) for text in (first, second))
+    fewer = min(len(words), len(others))
+    return fewer > 0 and len(words & others) >= fewer / 2
 
 
 def _list_shortened_steps(run: NotedRun) -> tuple[Cut, ...]:
@@ -151,7 +161,7 @@ def _write_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Item:
     at = format_moment(proof.ran_at, now)
     outcome = f" → {_describe_outcome(proof)}{_describe_failures(proof, judged)}"
     if proof.tree != judged.tree:
-        outcome += ", on an older tree"
+        outcome += ", older tree"
     text = f"LAST RUN {at} {_write_command(proof)}"
     return Item.with_end(text, outcome, _name_proof(proof))
 
@@ -193,20 +203,30 @@ def _list_runs_here(judged: JudgedContext) -> list[Proof]:
 # --- what is to be done ---------------------------------------------------------------------------
 
 
-def make_next(judged: JudgedContext | None, notes: WorkingNotes) -> Section:
-    """The task at hand, then the steps of the checklist, the scratchpad and the summary."""
-    items = []
-    if notes.task:
-        items.append(_write_step("now: ", notes.task, notes.source))
+def make_next(judged: JudgedContext | None, gathered: Gathered) -> Section:
+    """The task at hand, what the summary says, then the steps of the checklist and scratchpad."""
+    notes = gathered.notes
+    items = _list_task(gathered)
+    if judged:
+        items += _list_steps_of_summary(judged)
     steps: list[tuple[str, str]] = []
     if judged:
         steps += [(_write_inherited(judged, step), CHECKLIST) for step in _list_steps(judged)]
     steps += [(text, notes.source) for text in notes.next_steps]
     for number, (text, source) in enumerate(steps, start=1):
         items.append(_write_step(f"{number}. ", text, source))
-    if judged:
-        items += _list_steps_of_summary(judged)
     return list_section("next", "NEXT", items, lead=" ", joined="  ")
+
+
+def _list_task(gathered: Gathered) -> list[Item]:
+    """What is being done, and in which files."""
+    notes = gathered.notes
+    paths = [write_path(gathered, path) for path in notes.in_progress]
+    files = ", ".join(paths[:FILES_SHOWN])
+    if notes.task and files:
+        item = _write_step("now: ", notes.task, notes.source, end=f" ({files})")
+        return [item]
+    return [_write_step("now: ", text, notes.source) for text in (notes.task, files) if text]
 
 
 def _list_steps(judged: JudgedContext) -> list[NotedStep]:
@@ -235,8 +255,9 @@ def _list_steps_of_summary(judged: JudgedContext) -> list[Item]:
     return items
 
 
-def _write_step(lead: str, text: str, source: str) -> Item:
-    return Item(write_line(lead, quote(text, PROSE_CHARS)), source, is_prose=True)
+def _write_step(lead: str, text: str, source: str, end: str = "") -> Item:
+    line = write_line(lead, quote(text, PROSE_CHARS), keep=len(end))
+    return replace(Item.with_end(line, end, source), is_prose=True)
 
 
 # --- what failed before ---------------------------------------------------------------------------

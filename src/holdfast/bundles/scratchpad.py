@@ -27,9 +27,9 @@ def read_scratchpad(scratchpad: Mapping[str, Any], source: str) -> WorkingNotes:
         task=" · ".join(_list_texts(scratchpad.get("current_task"))),
         next_steps=tuple(text for name in NEXT for text in _list_texts(scratchpad.get(name))),
         blockers=tuple(_list_texts(scratchpad.get("blockers"))),
+        in_progress=tuple(_list_texts(scratchpad.get("files_in_progress"))),
         files=(
             *_list_texts(scratchpad.get("spec_file")),
-            *_list_texts(scratchpad.get("files_in_progress")),
             *_list_texts(given.get("artifacts_created")),
         ),
         decisions=tuple(_list_texts(given.get("key_decisions"))),
