@@ -4,8 +4,9 @@ written.
 `completion_sentences.tsv` is the table by which the rule was made, and by the table of agents'
 sentences it learned their idioms. The tables of fifty were each written after the rule was finished
 and measured once, before anything was changed: 45 of the first fifty were right, 44 of the second,
-44 of the third. What was learned from them is in the rule; what is still wrong is listed here by
-name.
+44 of the third. Of the sixty that were written in the same way after the idioms, 16 of 30 claims
+were caught and 2 of 30 other sentences were refused. What was learned from them is in the rule;
+what is still wrong is listed here by name.
 """
 
 import sys
@@ -39,6 +40,10 @@ STILL_WRONG = {
     "It's anything but done.",
     "Column widths are fixed, row heights are not.",
     "The scheduler picks jobs that are done and archives them.",
+    "The memory leak? Gone. Heap stays flat at 80 MB over an hour.",
+    "I was able to reproduce the crash and fix it.",
+    "The implementation satisfies every requirement in the spec.",
+    "Closes the loop on telemetry: events are emitted, stored and shown.",
 }
 
 
@@ -53,8 +58,8 @@ AGENTS = table("completion_sentences.agents.tsv")
 KNOWN = FIRST + AGENTS
 LATER = [
     row
-    for which in ("first", "second", "third")
-    for row in table(f"completion_sentences.{which}_fifty.tsv")
+    for which in ("first_fifty", "second_fifty", "third_fifty", "sixty")
+    for row in table(f"completion_sentences.{which}.tsv")
 ]
 
 
@@ -85,7 +90,7 @@ def test_the_tables_are_large_labelled_and_without_repetition():
     assert len(FIRST) >= 200
     assert len(AGENTS) >= 120
     assert sum(label == "no claim" for label, _, _ in AGENTS) >= 45
-    assert len(LATER) == 150
+    assert len(LATER) == 210
     assert len(set(texts)) == len(texts)
     assert {label for label, _, _ in KNOWN + LATER} == {"claim", "no claim"}
     assert {reason for _, reason, _ in KNOWN} == REASONS
@@ -133,6 +138,28 @@ def test_the_state_of_anything_else_is_a_description(text: str):
     "text", ["Retries, implemented by schedule().", "Implemented by schedule()"]
 )
 def test_naming_what_implements_something_is_a_description(text: str):
+    assert not find_completion(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Inlined the parser.", "I've inlined `parse()`.", "We inlined it."]
+)
+def test_any_verb_in_the_past_with_an_object_reports_a_change(text: str):
+    assert find_completion(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Noticed the delay.",
+        "I tested it with curl.",
+        "We decided the order by cost.",
+        "The worker inlined the call.",
+        "Inlined by the compiler.",
+        "We need the parser.",
+    ],
+)
+def test_what_was_seen_or_decided_and_what_a_program_did_is_no_change_of_ours(text: str):
     assert not find_completion(text)
 
 

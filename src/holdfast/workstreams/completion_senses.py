@@ -39,6 +39,7 @@ from holdfast.workstreams.completion_words import (
     WORKS_AS,
     find_first_word,
     is_adverb,
+    is_change,
     is_content,
     split_words,
 )
@@ -50,6 +51,7 @@ _NOT_SUBJECT = DETERMINER - split_words("this that all both")
 _CONFIRMS = split_words(
     "now again fine correctly properly perfectly flawlessly everywhere reliably cleanly end-to-end"
 ) | {"end to end"}
+_SMOOTHLY = _CONFIRMS - split_words("now again everywhere")
 _PURPOSES = split_words("review production release merge merging use testing qa ship deploy go")
 _POINTS_AT_CHANGE = split_words("this that it which") | NAMES_OF_CHANGE
 _POINTS_AT_WORK = WORK - {"all", "both"} | {"which"}
@@ -76,15 +78,20 @@ class WordPlace:
 
 
 def is_completion(texts: Sequence[str], at: int) -> bool:
-    sense = _SENSES.get(texts[at])
+    word = texts[at]
+    sense = _SENSES.get(word)
+    if sense is None and is_change(word):
+        sense = _is_act
     if sense is None:
         return False
     return sense(WordPlace(texts, at))
 
 
 def _is_done(place: WordPlace) -> bool:
+    gets_marked = place.left == "marked" and bool(IN_PROGRESS.intersection(place.before))
     return not (
-        place.left in IN_PROGRESS
+        gets_marked
+        or place.left in IN_PROGRESS
         or _is_attribute(place)
         or _is_description(place)
         or _is_idiom(place)
@@ -160,7 +167,16 @@ def _is_changed(place: WordPlace) -> bool:
     if place.left in BE:
         is_past_event = place.left in ("was", "were") and place.next != "by"
         return is_past_event or bool(place.between) or place.next == "now"
-    return _is_headline(place)
+    return place.word not in ("wrote", "rewrote") and _is_headline(place)
+
+
+def _is_act(place: WordPlace) -> bool:
+    """ "Installed the hook", "I've swapped `a` for `b`": by us, with an object."""
+    is_quotation = set(place.next) == {"q"}
+    has_object = is_quotation or place.next in (DETERMINER - {"that"}) | {"it"}
+    is_ours = not place.left or bool({"i", "we"}.intersection(place.before[-4:]))
+    follows_subject = place.left in {"", "i", "we"} | HAVE
+    return has_object and is_ours and follows_subject
 
 
 def _is_headline(place: WordPlace) -> bool:
@@ -270,6 +286,8 @@ def _is_working(place: WordPlace) -> bool:
         return _is_functioning(place)
     has_subject = bool(place.left) and place.left not in _NOT_SUBJECT
     is_confirmed = place.next in _CONFIRMS or bool(place.between)
+    if place.word == "work" and place.previous in ("all", "both"):
+        return not place.next
     if place.word == "work":
         return has_subject and is_confirmed and place.left not in FINITE
     ends_clause = has_subject and not place.next
@@ -319,6 +337,12 @@ def _is_by_our_change(place: WordPlace) -> bool:
     return is_named and place.before[0] in ("this", "the", "that", "my", "our")
 
 
+def _is_managed(place: WordPlace) -> bool:
+    """ "I managed to fix it"."""
+    reached = {"managed", "able"}.intersection(place.before[-2:-1])
+    return place.previous == "to" and bool(reached)
+
+
 def _is_checked(place: WordPlace) -> bool:
     """ "Everything checks out"; git checks out a branch."""
     takes_object = place.next in DETERMINER or is_content(place.next)
@@ -351,7 +375,9 @@ _SENSES: dict[str, Callable[[WordPlace], bool]] = {
     **dict.fromkeys(("closes", "resolves", "addresses", "takes care of"), _is_settling),
     **dict.fromkeys(split_words("implements adds removes introduces"), _is_by_our_change),
     **dict.fromkeys(("no longer", "not"), _is_ended),
-    **dict.fromkeys(("green", "clean"), _is_green),
+    **dict.fromkeys(("green", "clean", "happy"), _is_green),
+    **dict.fromkeys(("fix", "solve"), _is_managed),
+    **dict.fromkeys(split_words("starts runs loads builds"), lambda place: place.next in _SMOOTHLY),
     "checks out": _is_checked,
     "compiles": lambda place: place.next in _CONFIRMS,
     "complete": _is_complete,

@@ -29,6 +29,19 @@ CHANGED = split_words(
     " accomplished achieved rolled upgraded converted extracted automated moved switched bumped"
     " dropped handled extended improved simplified reworked restored hardened consolidated"
 )
+# What we did without a change to the work; any other verb in the past with an object is a change.
+UNCHANGING = split_words(
+    "agreed allowed analysed analyzed asked assumed attempted avoided based believed"
+    " benchmarked called caused chased checked compared concluded confirmed considered counted"
+    " debated debugged decided deferred determined discovered discussed doubted encountered"
+    " estimated evaluated examined explained explored faced followed hoped identified ignored"
+    " inspected investigated learned liked listed looked loved measured mentioned missed"
+    " monitored named noted noticed observed opened picked planned postponed preferred profiled"
+    " proposed queried questioned realised realized received recommended rejected remembered"
+    " reproduced requested required retried reverted reviewed sampled scanned searched selected"
+    " skipped started stopped studied suggested suspected talked tested traced tracked tried"
+    " trusted turned used verified viewed visited waited watched weighed wondered worked"
+)
 TICKED = split_words("[x] ✅ ✔ ☑ ✓")
 UNTICKED = split_words("[] ☐ ⬜ ❌ ✗ ✘ ⏳ 🚧")
 # What we did: "took care of the race".
@@ -48,7 +61,10 @@ HEADLINES = split_idioms(
     " feature-complete"
 )
 STATES = HEADLINES | split_idioms("in place, behind us, a wrap")
-SUCCESSES = split_idioms("nailed it, works like a charm, did the trick, does the trick")
+SUCCESSES = split_idioms(
+    "nailed it, works like a charm, did the trick, does the trick, put to bed,"
+    " nothing left to do, nothing left on the list"
+)
 TURNED = split_idioms("came back, comes back, went, turned")  # "came back green"
 OTHER_IDIOMS = split_idioms(
     "set up, wraps up, takes care of, checks out, no longer, any more, any longer, end to end"
@@ -179,12 +195,19 @@ DESCRIBED = {
 }
 WORKS_AS = (["as", "expected"], ["as", "intended"], ["for", "all"], ["for", "everyone"])
 RUNS = split_words("finished completed closed resolved released")
+_NO_CHANGE = UNCHANGING | CONDITION | WISH | REPORT
 _PARTICIPLES = DONE | CHANGED | ACTS | SETTLED
 SMALL = DETERMINER | PRONOUN | PREPOSITION | JOINING | FINITE | LOOSE
 
 
 def is_participle(text: str) -> bool:
     return text in _PARTICIPLES or text.endswith("ed")
+
+
+def is_change(text: str) -> bool:
+    """A regular verb in the past that may report a change: "inlined", but not "noticed"."""
+    is_past = text.endswith("ed") and not text.endswith("eed")
+    return is_past and text not in _NO_CHANGE
 
 
 def is_adverb(text: str) -> bool:
