@@ -4,9 +4,9 @@ written.
 `completion_sentences.tsv` is the table by which the rule was made, and by the table of agents'
 sentences it learned their idioms. The tables of fifty were each written after the rule was finished
 and measured once, before anything was changed: 45 of the first fifty were right, 44 of the second,
-44 of the third. Of the sixty that were written in the same way after the idioms, 16 of 30 claims
-were caught and 2 of 30 other sentences were refused. What was learned from them is in the rule;
-what is still wrong is listed here by name.
+44 of the third. The two tables of sixty were written in the same way after the idioms: of each, 16
+of 30 claims were caught and 2 of 30 other sentences refused. What was learned from them is in the
+rule; what is still wrong is listed here by name.
 """
 
 import sys
@@ -44,6 +44,10 @@ STILL_WRONG = {
     "I was able to reproduce the crash and fix it.",
     "The implementation satisfies every requirement in the spec.",
     "Closes the loop on telemetry: events are emitted, stored and shown.",
+    "Here's the summary: the parser accepts trailing commas now and every fixture round-trips.",
+    "The request has been fulfilled in full.",
+    "We finally have a working build on ARM.",
+    "The nightly backup is running again and yesterday's dump restores fine.",
 }
 
 
@@ -58,7 +62,7 @@ AGENTS = table("completion_sentences.agents.tsv")
 KNOWN = FIRST + AGENTS
 LATER = [
     row
-    for which in ("first_fifty", "second_fifty", "third_fifty", "sixty")
+    for which in ("first_fifty", "second_fifty", "third_fifty", "first_sixty", "second_sixty")
     for row in table(f"completion_sentences.{which}.tsv")
 ]
 
@@ -90,7 +94,7 @@ def test_the_tables_are_large_labelled_and_without_repetition():
     assert len(FIRST) >= 200
     assert len(AGENTS) >= 120
     assert sum(label == "no claim" for label, _, _ in AGENTS) >= 45
-    assert len(LATER) == 210
+    assert len(LATER) == 270
     assert len(set(texts)) == len(texts)
     assert {label for label, _, _ in KNOWN + LATER} == {"claim", "no claim"}
     assert {reason for _, reason, _ in KNOWN} == REASONS
@@ -161,6 +165,13 @@ def test_any_verb_in_the_past_with_an_object_reports_a_change(text: str):
 )
 def test_what_was_seen_or_decided_and_what_a_program_did_is_no_change_of_ours(text: str):
     assert not find_completion(text)
+
+
+def test_a_description_goes_on_in_the_next_clause_of_its_sentence():
+    assert not find_completion("The hook is registered first and removed last.")
+    assert not find_completion("Rows are created, updated and removed by the sync.")
+    assert find_completion("The hook is registered first and has been removed.")
+    assert find_completion("The hook is documented, tested and merged.")
 
 
 @given(

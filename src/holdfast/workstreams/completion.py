@@ -30,11 +30,13 @@ from itertools import pairwise
 
 from holdfast.workstreams.completion_senses import is_completion
 from holdfast.workstreams.completion_words import (
+    ARTICLE,
     ASIDE,
     BE,
     CLAUSE_ENDS,
     CONDITION,
     DETERMINER,
+    DONE,
     GOVERNING,
     IDIOMS,
     JOINED,
@@ -276,10 +278,11 @@ def _find_claims(sentence: Sequence[_Word]) -> Iterator[_Word]:
     """The words of completion that this sentence asserts, clause by clause.
 
     What holds a clause back also holds back those that depend on it: the consequence of an "if",
-    the rest of a list of things to do, "tested" in "will be written and tested".
+    the rest of a list of things to do, "tested" in "will be written and tested". A description goes
+    on in the same way: "removed" in "is registered first and removed last".
     """
     sentence = _join_idioms(sentence)
-    is_governed = was_held_back = False
+    is_governed = was_held_back = describes = False
     previous: list[str] = []
     in_all = [word.text for word in sentence]
     has_failures = _has_failures(in_all)
@@ -287,10 +290,16 @@ def _find_claims(sentence: Sequence[_Word]) -> Iterator[_Word]:
     for joined_by, words in _split_clauses(sentence):
         texts = [word.text for word in words]
         is_governed = is_governed and joined_by != "but"
-        inherits = was_held_back and _is_continuation(joined_by, texts, previous)
+        continues = _is_continuation(joined_by, texts, previous)
+        inherits = was_held_back and continues
         is_listed = has_names and len(texts) == 1
+        claims: list[_Word] = []
         if not (is_governed or inherits or is_listed):
-            yield from _list_asserted(words, has_failures=has_failures)
+            claims = list(_list_asserted(words, has_failures=has_failures))
+        if describes and continues:
+            claims = [word for word in claims if word.text in DONE]
+        yield from claims
+        describes = not claims and (_is_passive(texts) or (describes and continues))
         was_held_back = inherits or _is_held_back(texts, len(texts))
         is_governed = is_governed or _is_governing(texts)
         previous = texts
@@ -369,6 +378,12 @@ def _is_continuation(joined_by: str, texts: Sequence[str], previous: Sequence[st
     return joined_by in JOINED and has_participle and follows_participle
 
 
+def _is_passive(texts: Sequence[str]) -> bool:
+    """ "Rows are deleted": how something works."""
+    words = [text for text in texts if not is_adverb(text)]
+    return any(verb in ("is", "are") and is_participle(text) for verb, text in pairwise(words))
+
+
 def _is_governing(texts: Sequence[str]) -> bool:
     """A condition whose consequence depends on it; not "once it was updated, …", a past event."""
     if texts[:2] == ["as", "soon"]:
@@ -414,7 +429,9 @@ def _is_holding_back(texts: Sequence[str], at: int, position: int) -> bool:
     if word in REPORT:
         is_ours = at > 0 and texts[at - 1] in {"i", "we"} | TESTS
         return following not in BE and not is_ours
-    return word in CONDITION or word in WISH or (word, following) in PHRASES
+    if word in WISH:
+        return texts[max(0, at - 1)] not in ARTICLE
+    return word in CONDITION or (word, following) in PHRASES
 
 
 def _is_in_relative(texts: Sequence[str], at: int, position: int) -> bool:

@@ -29,6 +29,7 @@ from holdfast.workstreams.completion_words import (
     PRONOUN,
     RUNS,
     SETTLED,
+    SMOOTH,
     STATES,
     SUCCESSES,
     TESTS,
@@ -174,6 +175,8 @@ def _is_act(place: WordPlace) -> bool:
     """ "Installed the hook", "I've swapped `a` for `b`": by us, with an object."""
     is_quotation = set(place.next) == {"q"}
     has_object = is_quotation or place.next in (DETERMINER - {"that"}) | {"it"}
+    if place.word == "made" and place.next in ("a", "an"):
+        return False  # a mistake, a decision
     is_ours = not place.left or bool({"i", "we"}.intersection(place.before[-4:]))
     follows_subject = place.left in {"", "i", "we"} | HAVE
     return has_object and is_ours and follows_subject
@@ -187,7 +190,7 @@ def _is_headline(place: WordPlace) -> bool:
 
 def _is_state(place: WordPlace) -> bool:
     """ "It is up and running", "all set"; not "sorts in place"."""
-    if place.left in IN_PROGRESS or place.next == "of" or is_content(place.next):
+    if place.left in IN_PROGRESS or place.next in ("of", "than") or is_content(place.next):
         return False
     if place.left in BE:
         return True
@@ -246,9 +249,9 @@ def _is_ticked(place: WordPlace) -> bool:
 
 
 def _is_complete(place: WordPlace) -> bool:
-    if is_content(place.next):
+    if is_content(place.next) or place.next in CONDITION:
         return False
-    ends_clause = not place.next and is_content(place.left)
+    ends_clause = not place.next and (not place.left or is_content(place.left))
     return ends_clause or place.left in BE - {"be"} or place.previous == "100%"
 
 
@@ -256,7 +259,7 @@ def _is_passed(place: WordPlace) -> bool:
     """Tests pass, and code passes tests; a function passes something on."""
     if _passes_tests(place):
         return True
-    has_count = place.word == "passed" and place.previous.isdecimal()
+    has_count = place.word in ("passed", "passing") and place.previous.isdecimal()
     has_tests = bool(TESTS.intersection(place.before))
     takes_object = place.next in DETERMINER | PRONOUN | _PASSES_ON or is_content(place.next)
     return (has_count or has_tests) and not takes_object
@@ -300,8 +303,9 @@ def _is_functioning(place: WordPlace) -> bool:
         return not is_content(place.next)
     if {"i", "we", "you", "they", "am"}.intersection(place.before):
         return False
+    stands_alone = not place.before and not place.next
     has_object = place.next in ("on", "with", "for") or is_content(place.next)
-    return place.left in BE and not has_object
+    return stands_alone or (place.left in BE and not has_object)
 
 
 def _is_ready(place: WordPlace) -> bool:
@@ -367,6 +371,7 @@ _SENSES: dict[str, Callable[[WordPlace], bool]] = {
     **dict.fromkeys(SETTLED, _is_settled),
     **dict.fromkeys(STATES, _is_state),
     **dict.fromkeys(SUCCESSES, lambda _: True),
+    **dict.fromkeys(SMOOTH, lambda place: is_content(place.left)),
     **dict.fromkeys(TICKED, _is_ticked),
     **dict.fromkeys(split_words("pass passes passed passing"), _is_passed),
     **dict.fromkeys(split_words("succeed succeeds succeeded"), _is_passed),

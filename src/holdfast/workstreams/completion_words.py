@@ -60,10 +60,15 @@ HEADLINES = split_idioms(
     " fully operational, up and working, all clear, all systems go, production-ready,"
     " feature-complete"
 )
-STATES = HEADLINES | split_idioms("in place, behind us, a wrap")
+STATES = HEADLINES | split_idioms(
+    "in place, behind us, a wrap, no more, out of the way, squared away, in the bag"
+)
 SUCCESSES = split_idioms(
     "nailed it, works like a charm, did the trick, does the trick, put to bed,"
-    " nothing left to do, nothing left on the list"
+    " nothing left to do, nothing left on the list, nothing else to do"
+)
+SMOOTH = split_idioms(
+    "without errors, without any errors, without error, without warnings, without issues"
 )
 TURNED = split_idioms("came back, comes back, went, turned")  # "came back green"
 OTHER_IDIOMS = split_idioms(
@@ -72,6 +77,7 @@ OTHER_IDIOMS = split_idioms(
 TESTS = split_words(
     "test tests suite suites check checks build builds ci pipeline linter lint mypy ruff pytest"
     " spec specs case cases everything job jobs typecheck benchmark benchmarks e2e"
+    " compile compilation"
 )
 # What is closed or released by people; anything else is closed by a program as it runs.
 WORK = split_words(
@@ -124,13 +130,14 @@ LOOSE = split_words("found seen made sent known left here there")
 NEGATION = split_words(
     "not never no none nothing nobody neither nor hardly barely scarcely cannot few unable zero"
     " 0 dont isnt wasnt hasnt havent doesnt didnt arent werent cant fails failed refuses refused"
-) | {"no longer", *UNTICKED}
+) | {"no longer", "no more", *UNTICKED}
 WISH = split_words(
     "want wants wanted need needs require requires hope hopes hopefully wish wishes let's lets"
     " todo tbd wait waiting ensure ensures wonder wonders ask asks expect expects demands try"
     " trying tries suppose imagine pretend please supposedly allegedly reportedly purportedly"
     " ostensibly"
 )
+ARTICLE = split_words("the a an each every my our your their")  # "every todo" wishes nothing
 CONDITION = split_words(
     "if unless until till once when whenever whether assuming provided supposing lest how why"
     " what where otherwise"
@@ -205,9 +212,9 @@ def is_participle(text: str) -> bool:
 
 
 def is_change(text: str) -> bool:
-    """A regular verb in the past that may report a change: "inlined", but not "noticed"."""
-    is_past = text.endswith("ed") and not text.endswith("eed")
-    return is_past and text not in _NO_CHANGE
+    """A verb in the past that may report a change: "inlined", but not "noticed"."""
+    is_regular = text.endswith("ed") and not text.endswith("eed")
+    return text in ("made", "brought") or (is_regular and text not in _NO_CHANGE)
 
 
 def is_adverb(text: str) -> bool:
@@ -227,7 +234,7 @@ def is_content(text: str) -> bool:
 
 def _list_idioms() -> dict[str, list[tuple[str, ...]]]:
     """Those of several words by their first word, the longest first."""
-    idioms = ACTS | SETTLED | STATES | SUCCESSES | TURNED | OTHER_IDIOMS
+    idioms = ACTS | SETTLED | STATES | SUCCESSES | SMOOTH | TURNED | OTHER_IDIOMS
     split = [tuple(idiom.split()) for idiom in idioms if " " in idiom]
     by_first: dict[str, list[tuple[str, ...]]] = {}
     for words in sorted(split, key=len, reverse=True):
