@@ -243,7 +243,16 @@ HOSTILE = [
         "ʼ",
         "\xa0",
     ),
-    *("it is in ", "two of the ", "## next\n- ", "takes care ", "sorted "),
+    *(
+        "it is in ",
+        "two of the ",
+        "## next\n- ",
+        "takes care ",
+        "sorted ",
+        "_",
+        " _a",
+        "i inlined ",
+    ),
 ]
 
 

@@ -124,6 +124,7 @@ _IDLE = re.compile(
     r"|last but not least)\b",
     re.IGNORECASE,
 )
+_EMPHASIS = re.compile(r"(?<!\w)_([^_\n]{1,200})_(?!\w)")
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _SENTENCE_ENDS = split_words(". ! ? ; …")
 _ITEM = "•"
@@ -165,6 +166,7 @@ def _fold_letter(letter: str) -> str:
 def _remove_quotations(text: str) -> str:
     """Code and quotations become one word, quoted lines and idioms spaces; the length stays."""
     text = _QUOTED.sub(_hide_quotation, text)
+    text = _EMPHASIS.sub(r" \1 ", text)
     for pattern in (_QUOTED_LINE, _IDLE):
         text = pattern.sub(_blank, text)
     return text

@@ -249,7 +249,7 @@ def _is_ticked(place: WordPlace) -> bool:
 
 
 def _is_complete(place: WordPlace) -> bool:
-    if is_content(place.next) or place.next in CONDITION:
+    if is_content(place.next) or place.next in CONDITION | {"with"}:
         return False
     ends_clause = not place.next and (not place.left or is_content(place.left))
     return ends_clause or place.left in BE - {"be"} or place.previous == "100%"
@@ -260,7 +260,7 @@ def _is_passed(place: WordPlace) -> bool:
     if _passes_tests(place):
         return True
     has_count = place.word in ("passed", "passing") and place.previous.isdecimal()
-    has_tests = bool(TESTS.intersection(place.before))
+    has_tests = place.before == ["all"] or bool(TESTS.intersection(place.before))
     takes_object = place.next in DETERMINER | PRONOUN | _PASSES_ON or is_content(place.next)
     return (has_count or has_tests) and not takes_object
 
@@ -303,7 +303,7 @@ def _is_functioning(place: WordPlace) -> bool:
         return not is_content(place.next)
     if {"i", "we", "you", "they", "am"}.intersection(place.before):
         return False
-    stands_alone = not place.before and not place.next
+    stands_alone = not place.left and not place.next
     has_object = place.next in ("on", "with", "for") or is_content(place.next)
     return stands_alone or (place.left in BE and not has_object)
 
@@ -330,7 +330,7 @@ def _is_settling(place: WordPlace) -> bool:
     if place.next.startswith("#"):
         return True
     has_work = bool((WORK | TROUBLE).intersection(place.after[:4]))
-    names_work = has_work or place.word == "takes care of"
+    names_work = has_work or place.word in ("takes care of", "completes")
     points_at_change = place.before in (["this"], ["that"])
     return names_work and (points_at_change or _is_by_our_change(place))
 
@@ -377,7 +377,9 @@ _SENSES: dict[str, Callable[[WordPlace], bool]] = {
     **dict.fromkeys(split_words("succeed succeeds succeeded"), _is_passed),
     **dict.fromkeys(split_words("works work working"), _is_working),
     **dict.fromkeys(("fixes", "solves", "wraps up"), _is_fixing),
-    **dict.fromkeys(("closes", "resolves", "addresses", "takes care of"), _is_settling),
+    **dict.fromkeys(
+        ("closes", "resolves", "addresses", "completes", "takes care of"), _is_settling
+    ),
     **dict.fromkeys(split_words("implements adds removes introduces"), _is_by_our_change),
     **dict.fromkeys(("no longer", "not"), _is_ended),
     **dict.fromkeys(("green", "clean", "happy"), _is_green),

@@ -31,16 +31,19 @@ CHANGED = split_words(
 )
 # What we did without a change to the work; any other verb in the past with an object is a change.
 UNCHANGING = split_words(
-    "agreed allowed analysed analyzed asked assumed attempted avoided based believed"
-    " benchmarked called caused chased checked compared concluded confirmed considered counted"
-    " debated debugged decided deferred determined discovered discussed doubted encountered"
-    " estimated evaluated examined explained explored faced followed hoped identified ignored"
-    " inspected investigated learned liked listed looked loved measured mentioned missed"
-    " monitored named noted noticed observed opened picked planned postponed preferred profiled"
-    " proposed queried questioned realised realized received recommended rejected remembered"
-    " reproduced requested required retried reverted reviewed sampled scanned searched selected"
-    " skipped started stopped studied suggested suspected talked tested traced tracked tried"
-    " trusted turned used verified viewed visited waited watched weighed wondered worked"
+    "agreed allowed analysed analyzed answered appreciated asked assumed attempted avoided"
+    " based believed benchmarked called caused chased checked compared concluded confirmed"
+    " considered contacted counted debated debugged decided deferred described determined"
+    " discovered discussed doubted embed encountered enjoyed estimated evaluated examined"
+    " expected explained explored faced favored favoured feared followed guessed hoped"
+    " identified ignored inspected intended investigated lacked learned liked listed looked"
+    " loved measured mentioned missed monitored named needed noted noticed notified observed"
+    " opened ordered picked planned postponed preferred profiled proposed queried questioned"
+    " realised realized received recommended rejected remembered replied reproduced requested"
+    " required retried reverted reviewed sampled scanned searched selected shed shred skipped"
+    " started stopped studied suggested surveyed suspected talked tested tolerated traced"
+    " tracked tried trusted turned used verified viewed visited waited warned watched weighed"
+    " wondered worked"
 )
 TICKED = split_words("[x] ✅ ✔ ☑ ✓")
 UNTICKED = split_words("[] ☐ ⬜ ❌ ✗ ✘ ⏳ 🚧")
@@ -202,7 +205,7 @@ DESCRIBED = {
 }
 WORKS_AS = (["as", "expected"], ["as", "intended"], ["for", "all"], ["for", "everyone"])
 RUNS = split_words("finished completed closed resolved released")
-_NO_CHANGE = UNCHANGING | CONDITION | WISH | REPORT
+_NO_CHANGE = UNCHANGING | CONDITION | WISH | REPORT | NEGATION
 _PARTICIPLES = DONE | CHANGED | ACTS | SETTLED
 SMALL = DETERMINER | PRONOUN | PREPOSITION | JOINING | FINITE | LOOSE
 
