@@ -1,12 +1,15 @@
 """The gate on completion: it errs on none of the sentences that were known when the rule was
 written.
 
-`completion_sentences.tsv` is the table by which the rule was made. The tables of fifty were each
-written after the rule was finished and measured once, before anything was changed: 45 of the first
-fifty were right, 44 of the second, 44 of the third. What was learned from them is in the rule; what
-is still wrong is listed here by name.
+`completion_sentences.tsv` is the table by which the rule was made, and by the table of agents'
+sentences it learned their idioms. The tables of fifty were each written after the rule was finished
+and measured once, before anything was changed: 45 of the first fifty were right, 44 of the second,
+44 of the third. The two tables of sixty were written in the same way after the idioms: of each, 16
+of 30 claims were caught and 2 of 30 other sentences refused. What was learned from them is in the
+rule; what is still wrong is listed here by name.
 """
 
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -37,7 +40,14 @@ STILL_WRONG = {
     "It's anything but done.",
     "Column widths are fixed, row heights are not.",
     "The scheduler picks jobs that are done and archives them.",
-    "Two of the four bugs are fixed.",
+    "The memory leak? Gone. Heap stays flat at 80 MB over an hour.",
+    "I was able to reproduce the crash and fix it.",
+    "The implementation satisfies every requirement in the spec.",
+    "Closes the loop on telemetry: events are emitted, stored and shown.",
+    "Here's the summary: the parser accepts trailing commas now and every fixture round-trips.",
+    "The request has been fulfilled in full.",
+    "We finally have a working build on ARM.",
+    "The nightly backup is running again and yesterday's dump restores fine.",
 }
 
 
@@ -47,11 +57,13 @@ def table(name: str) -> list[tuple[str, str, str]]:
     return [(label, reason, text.replace("\\n", "\n")) for label, reason, text in rows]
 
 
-KNOWN = table("completion_sentences.tsv")
+FIRST = table("completion_sentences.tsv")
+AGENTS = table("completion_sentences.agents.tsv")
+KNOWN = FIRST + AGENTS
 LATER = [
     row
-    for which in ("first", "second", "third")
-    for row in table(f"completion_sentences.{which}_fifty.tsv")
+    for which in ("first_fifty", "second_fifty", "third_fifty", "first_sixty", "second_sixty")
+    for row in table(f"completion_sentences.{which}.tsv")
 ]
 
 
@@ -79,8 +91,10 @@ def test_the_gate_errs_only_on_the_listed_later_sentences(record_property):
 def test_the_tables_are_large_labelled_and_without_repetition():
     texts = [text for _, _, text in KNOWN + LATER]
 
-    assert len(KNOWN) >= 200
-    assert len(LATER) == 150
+    assert len(FIRST) >= 200
+    assert len(AGENTS) >= 120
+    assert sum(label == "no claim" for label, _, _ in AGENTS) >= 45
+    assert len(LATER) == 270
     assert len(set(texts)) == len(texts)
     assert {label for label, _, _ in KNOWN + LATER} == {"claim", "no claim"}
     assert {reason for _, reason, _ in KNOWN} == REASONS
@@ -131,6 +145,35 @@ def test_naming_what_implements_something_is_a_description(text: str):
     assert not find_completion(text)
 
 
+@pytest.mark.parametrize(
+    "text", ["Inlined the parser.", "I've inlined `parse()`.", "We inlined it."]
+)
+def test_any_verb_in_the_past_with_an_object_reports_a_change(text: str):
+    assert find_completion(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Noticed the delay.",
+        "I tested it with curl.",
+        "We decided the order by cost.",
+        "The worker inlined the call.",
+        "Inlined by the compiler.",
+        "We need the parser.",
+    ],
+)
+def test_what_was_seen_or_decided_and_what_a_program_did_is_no_change_of_ours(text: str):
+    assert not find_completion(text)
+
+
+def test_a_description_goes_on_in_the_next_clause_of_its_sentence():
+    assert not find_completion("The hook is registered first and removed last.")
+    assert not find_completion("Rows are created, updated and removed by the sync.")
+    assert find_completion("The hook is registered first and has been removed.")
+    assert find_completion("The hook is documented, tested and merged.")
+
+
 @given(
     st.sampled_from(sorted(completion_words.DONE | completion_words.CHANGED)),
     st.sampled_from("abcdefgxyz_"),
@@ -170,10 +213,8 @@ def test_a_claim_counts_wherever_it_stands():
     assert find_completion(f"{plans}The handler is implemented. {plans}")
 
 
-@pytest.mark.unmeasured
-def test_a_text_without_end_is_read_within_bounds():
-    """Nothing in the rule grows faster than the text, and what is beyond the limit is not read."""
-    for part in (
+HOSTILE = [
+    *(
         "done ",
         "'",
         '"',
@@ -188,12 +229,59 @@ def test_a_text_without_end_is_read_within_bounds():
         "1/",
         " ",
         "no ",
-        "can ",
-        "?",
-    ):
-        find_completion(part * (completion.TEXT_CHARS // len(part)))
+    ),
+    *("can ", "?", "up and ", "up and running ", "good to ", "in place ", "no longer ", "not any "),
+    *(
+        "put the finishing ",
+        "all ",
+        "got working ",
+        "✅ ",
+        "☐ ",
+        "# ",
+        "**",
+        "ｄｏｎｅ ",
+        "ʼ",
+        "\xa0",
+    ),
+    *(
+        "it is in ",
+        "two of the ",
+        "## next\n- ",
+        "takes care ",
+        "sorted ",
+        "_",
+        " _a",
+        "i inlined ",
+    ),
+]
+
+
+@pytest.mark.unmeasured
+def test_a_text_without_end_is_read_within_bounds():
+    """Nothing in the rule grows faster than the text, and what is beyond the limit is not read."""
+    for part in HOSTILE:
+        find_completion(part * (2 * completion.TEXT_CHARS // len(part)))
 
     assert find_completion("x" * completion.TEXT_CHARS + " All done.") is None
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("part", HOSTILE)
+def test_twice_the_text_costs_at_most_twice_the_calls(part: str):
+    shorter, longer = (count_calls(part * (size // len(part))) for size in (2_000, 4_000))
+
+    assert longer <= 2.2 * shorter + 100
+
+
+def count_calls(text: str) -> int:
+    """Calls of Python and of built-in functions while a text is judged."""
+    events: Counter[str] = Counter()
+    sys.setprofile(lambda _frame, event, _argument: events.update([event]))
+    try:
+        find_completion(text)
+    finally:
+        sys.setprofile(None)
+    return events["call"] + events["c_call"]
 
 
 PIECES = st.sampled_from(
@@ -214,6 +302,10 @@ PIECES = st.sampled_from(
         "\n- ",
         '"',
         "’s",
+        "no longer",
+        "up and running",
+        "✅",
+        "in place",
     ]
 )
 

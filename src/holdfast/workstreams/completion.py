@@ -2,8 +2,8 @@
 
 A gate on bare words would also stop "abandoned", "not done yet" and "the done callback", and people
 would switch it off. So quotations, code and phrases that deny nothing ("without doubt") are
-removed, sentences are split into clauses, and a word of completion counts only where its clause
-asserts it. It does not count
+removed, idioms ("up and running") become one word, sentences are split into clauses, and a word of
+completion counts only where its clause asserts it. It does not count
 
 - in a question, or in reported speech;
 - after a negation, a modal verb, a wish, a request or a condition in its clause, and in what such a
@@ -13,7 +13,8 @@ asserts it. It does not count
   are resolved against the root", "implemented by class X"), in a list of names ("the states open,
   done and rejected"), or as a part of another word.
 
-Hedges are read literally: "should be fixed" is not a claim, "I think it is fixed" is one. Reported
+Hedges are read literally: "should be fixed" and "that should do it" are hopes and not claims, "I
+think it is fixed" is one. A tick before or after a text is a claim, an empty box a plan. Reported
 changes ("added", "have been removed") are claims too. Only English is supported; a text in another
 language is not a claim. It is a rule over words and cannot understand a text: a caller that wants
 evidence whatever the wording passes `kind: completion`.
@@ -22,23 +23,28 @@ evidence whatever the wording passes `kind: completion`.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from holdfast.workstreams.completion_senses import is_completion
 from holdfast.workstreams.completion_words import (
+    ARTICLE,
     ASIDE,
     BE,
     CLAUSE_ENDS,
     CONDITION,
     DETERMINER,
+    DONE,
     GOVERNING,
+    IDIOMS,
     JOINED,
     LATER,
     MODAL,
     NAMING,
     NEGATION,
+    NUMBERS,
     ORDINAL,
     PARTIAL,
     PHRASES,
@@ -50,6 +56,9 @@ from holdfast.workstreams.completion_words import (
     REQUEST,
     SOME,
     STILL_TO,
+    TESTS,
+    TICKED,
+    UNTICKED,
     WISH,
     find_first_word,
     is_adverb,
@@ -58,6 +67,7 @@ from holdfast.workstreams.completion_words import (
 )
 
 TEXT_CHARS = 50_000  # a longer text is judged by its beginning
+HEADING_WORDS = 12  # with the marks around them
 CLAUSE_WORDS = 60  # longer clauses are split, because words are compared pairwise
 
 
@@ -83,7 +93,7 @@ class _Word:
 
 def find_completion(text: str) -> Completion | None:
     """The words by which a text says that something is done; None where it does not say so."""
-    plain = _remove_quotations(text[:TEXT_CHARS])
+    plain = _remove_quotations(_fold_letters(text[:TEXT_CHARS]))
     found: list[_Word] = []
     for sentence in _list_statements(plain):
         found += _find_claims(sentence)
@@ -114,10 +124,12 @@ _IDLE = re.compile(
     r"|last but not least)\b",
     re.IGNORECASE,
 )
+_EMPHASIS = re.compile(r"(?<!\w)_([^_\n]{1,200})_(?!\w)")
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _SENTENCE_ENDS = split_words(". ! ? ; …")
 _ITEM = "•"
 _FAILURES = ("failed", "failures", "errors")
+_MARKS = frozenset("#[") | TICKED | UNTICKED
 _CODE_BEFORE, _CODE_AFTER = "#@$./\\=<{~-", "(=/>{\\"
 _CONTRACTED = (
     ("n't", "not"),
@@ -135,9 +147,26 @@ _WITH_IS = split_words(
 # --- sentences ------------------------------------------------------------------------------------
 
 
+def _fold_letters(text: str) -> str:
+    """Full-width letters, hard spaces and apostrophes as plain ones; the length stays."""
+    if text.isascii():
+        return text
+    return "".join(map(_fold_letter, text))
+
+
+def _fold_letter(letter: str) -> str:
+    if letter == "ʼ":
+        return "'"
+    plain = unicodedata.normalize("NFKC", letter)
+    if len(plain) != 1:
+        return letter
+    return plain
+
+
 def _remove_quotations(text: str) -> str:
     """Code and quotations become one word, quoted lines and idioms spaces; the length stays."""
     text = _QUOTED.sub(_hide_quotation, text)
+    text = _EMPHASIS.sub(r" \1 ", text)
     for pattern in (_QUOTED_LINE, _IDLE):
         text = pattern.sub(_blank, text)
     return text
@@ -163,7 +192,7 @@ def _list_statements(text: str) -> Iterator[list[_Word]]:
         is_planned = _is_plan(sentence) or (is_planned and is_item)
         if not is_planned and ending != "?":
             yield _remove_item_mark(sentence)
-        is_planned = is_planned and (is_item or ending == ":")
+        is_planned = is_planned and (is_item or ending == ":" or _is_heading(sentence))
 
 
 def _remove_item_mark(sentence: list[_Word]) -> list[_Word]:
@@ -228,12 +257,20 @@ def _split_contraction(word: str) -> tuple[str, str]:
 
 
 def _is_plan(sentence: Sequence[_Word]) -> bool:
-    """A short heading before a colon, with a word for work that is still to be done."""
+    """A short heading with a word for work that is still to be done."""
     texts = [word.text for word in sentence]
-    if ":" not in texts[:7]:
-        return False
-    heading = texts[: texts.index(":")]
-    return bool(PLAN_HEADING.intersection(heading))
+    heading: list[str] = []
+    if ":" in texts[:7]:
+        heading = texts[: texts.index(":")]
+    elif _is_heading(sentence):
+        heading = texts
+    others = [text for text in heading if text not in PLAN_HEADING]
+    return len(others) < len(heading) and not any(map(is_participle, others))
+
+
+def _is_heading(sentence: Sequence[_Word]) -> bool:
+    """In Markdown: "## Next", "**Next**"."""
+    return sentence[0].text in ("#", "*") and len(sentence) < HEADING_WORDS
 
 
 # --- clauses --------------------------------------------------------------------------------------
@@ -243,9 +280,11 @@ def _find_claims(sentence: Sequence[_Word]) -> Iterator[_Word]:
     """The words of completion that this sentence asserts, clause by clause.
 
     What holds a clause back also holds back those that depend on it: the consequence of an "if",
-    the rest of a list of things to do, "tested" in "will be written and tested".
+    the rest of a list of things to do, "tested" in "will be written and tested". A description goes
+    on in the same way: "removed" in "is registered first and removed last".
     """
-    is_governed = was_held_back = False
+    sentence = _join_idioms(sentence)
+    is_governed = was_held_back = describes = False
     previous: list[str] = []
     in_all = [word.text for word in sentence]
     has_failures = _has_failures(in_all)
@@ -253,13 +292,45 @@ def _find_claims(sentence: Sequence[_Word]) -> Iterator[_Word]:
     for joined_by, words in _split_clauses(sentence):
         texts = [word.text for word in words]
         is_governed = is_governed and joined_by != "but"
-        inherits = was_held_back and _is_continuation(joined_by, texts, previous)
+        continues = _is_continuation(joined_by, texts, previous)
+        inherits = was_held_back and continues
         is_listed = has_names and len(texts) == 1
+        claims: list[_Word] = []
         if not (is_governed or inherits or is_listed):
-            yield from _list_asserted(words, has_failures=has_failures)
+            claims = list(_list_asserted(words, has_failures=has_failures))
+        if describes and continues:
+            claims = [word for word in claims if word.text in DONE]
+        yield from claims
+        describes = not claims and (_is_passive(texts) or (describes and continues))
         was_held_back = inherits or _is_held_back(texts, len(texts))
         is_governed = is_governed or _is_governing(texts)
         previous = texts
+
+
+def _join_idioms(sentence: Sequence[_Word]) -> list[_Word]:
+    """Words that mean something only together become one: "up and running" is no two clauses."""
+    joined: list[_Word] = []
+    at = 0
+    while at < len(sentence):
+        length = _measure_idiom(sentence, at)
+        first, last = sentence[at], sentence[at + length - 1]
+        word = first
+        if length > 1:
+            text = " ".join(each.text for each in sentence[at : at + length])
+            word = _Word(text, first.start, last.end)
+        joined.append(word)
+        at += length
+    return joined
+
+
+def _measure_idiom(sentence: Sequence[_Word], at: int) -> int:
+    """How many words the idiom at a place has; 1 where there is none."""
+    for idiom in IDIOMS.get(sentence[at].text, ()):
+        words = sentence[at : at + len(idiom)]
+        is_same = tuple(word.text for word in words) == idiom
+        if is_same and not any(word.is_name for word in words):
+            return len(idiom)
+    return 1
 
 
 def _list_asserted(clause: Sequence[_Word], *, has_failures: bool) -> Iterator[_Word]:
@@ -295,9 +366,9 @@ def _split_clauses(sentence: Iterable[_Word]) -> Iterator[tuple[str, list[_Word]
 
 
 def _has_meaning(word: _Word) -> bool:
-    """A word, a number, a reference or a tick; other marks only separate."""
+    """A word, a number, a reference, a tick or an empty box; other marks only separate."""
     first = word.text[0]
-    return first.isalnum() or first in "[#✅✔☑"
+    return first.isalnum() or first in _MARKS
 
 
 def _is_continuation(joined_by: str, texts: Sequence[str], previous: Sequence[str]) -> bool:
@@ -307,6 +378,12 @@ def _is_continuation(joined_by: str, texts: Sequence[str], previous: Sequence[st
     has_participle = is_participle(find_first_word(texts))
     follows_participle = any(map(is_participle, previous))
     return joined_by in JOINED and has_participle and follows_participle
+
+
+def _is_passive(texts: Sequence[str]) -> bool:
+    """ "Rows are deleted": how something works."""
+    words = [text for text in texts if not is_adverb(text)]
+    return any(verb in ("is", "are") and is_participle(text) for verb, text in pairwise(words))
 
 
 def _is_governing(texts: Sequence[str]) -> bool:
@@ -352,9 +429,11 @@ def _is_holding_back(texts: Sequence[str], at: int, position: int) -> bool:
     if word == "to":
         return following in STILL_TO and texts[max(0, at - 1)] not in REACHED
     if word in REPORT:
-        is_ours = at > 0 and texts[at - 1] in ("i", "we")
+        is_ours = at > 0 and texts[at - 1] in {"i", "we"} | TESTS
         return following not in BE and not is_ours
-    return word in CONDITION or word in WISH or (word, following) in PHRASES
+    if word in WISH:
+        return texts[max(0, at - 1)] not in ARTICLE
+    return word in CONDITION or (word, following) in PHRASES
 
 
 def _is_in_relative(texts: Sequence[str], at: int, position: int) -> bool:
@@ -400,11 +479,12 @@ def _has_share(before: Sequence[str]) -> bool:
 
 
 def _list_fractions(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """ "3/5" and "3 of 5"."""
+    """ "3/5", "3 of 5" and "two of the four"."""
     for text in texts:
         part, _, whole = text.partition("/")
         if part.isdecimal() and whole.isdecimal():
             yield int(part[:9]), int(whole[:9])
-    for part, word, whole in zip(texts, texts[1:], texts[2:], strict=False):
+    counts = [NUMBERS.get(text, text) for text in texts if text != "the"]
+    for part, word, whole in zip(counts, counts[1:], counts[2:], strict=False):
         if word == "of" and part.isdecimal() and whole.isdecimal():
             yield int(part[:9]), int(whole[:9])

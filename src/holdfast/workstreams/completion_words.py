@@ -1,7 +1,8 @@
 """The words by which a text says that something is done, and those that negate it.
 
 They are data: `completion` and `completion_senses` decide by them, and know no words of their own
-beyond a few that only one rule needs. English only.
+beyond a few that only one rule needs. Idioms stand here as people write them; each is read as one
+word. English only.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ def split_words(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def split_idioms(idioms: str) -> frozenset[str]:
+    return frozenset(idiom.strip() for idiom in idioms.split(","))
+
+
 DONE = split_words(
     "done implemented fixed finished completed resolved shipped merged closed deployed released"
     " solved landed"
@@ -21,12 +26,61 @@ CHANGED = split_words(
     "added removed updated refactored migrated rewrote rewritten wrote written created built"
     " integrated introduced replaced renamed ported patched corrected repaired wired enabled"
     " committed pushed deleted addressed eliminated squashed delivered finalized finalised"
-    " accomplished achieved rolled upgraded converted extracted automated"
+    " accomplished achieved rolled upgraded converted extracted automated moved switched bumped"
+    " dropped handled extended improved simplified reworked restored hardened consolidated"
 )
-TICKED = split_words("[x] ✅ ✔ ☑")
+# What we did without a change to the work; any other verb in the past with an object is a change.
+UNCHANGING = split_words(
+    "agreed allowed analysed analyzed answered appreciated asked assumed attempted avoided"
+    " based believed benchmarked called caused chased checked compared concluded confirmed"
+    " considered contacted counted debated debugged decided deferred described determined"
+    " discovered discussed doubted embed encountered enjoyed estimated evaluated examined"
+    " expected explained explored faced favored favoured feared followed guessed hoped"
+    " identified ignored inspected intended investigated lacked learned liked listed looked"
+    " loved measured mentioned missed monitored named needed noted noticed notified observed"
+    " opened ordered picked planned postponed preferred profiled proposed queried questioned"
+    " realised realized received recommended rejected remembered replied reproduced requested"
+    " required retried reverted reviewed sampled scanned searched selected shed shred skipped"
+    " started stopped studied suggested surveyed suspected talked tested tolerated traced"
+    " tracked tried trusted turned used verified viewed visited waited warned watched weighed"
+    " wondered worked"
+)
+TICKED = split_words("[x] ✅ ✔ ☑ ✓")
+UNTICKED = split_words("[] ☐ ⬜ ❌ ✗ ✘ ⏳ 🚧")
+# What we did: "took care of the race".
+ACTS = split_idioms(
+    "took care of, got rid of, cleaned up, tidied up, cleared up, knocked out, polished off,"
+    " fleshed out, checked off, ticked off, crossed off, put in place, put the finishing touches"
+)
+# The same, and what a thing is afterwards: "wrapped up the refactoring", "it is wrapped up".
+SETTLED = split_idioms(
+    "taken care of, dealt with, sorted out, wrapped up, buttoned up, ironed out, wired up,"
+    " hooked up"
+)
+# What a thing is when work on it is over; those of the second group need a verb: "it is in place".
+HEADLINES = split_idioms(
+    "good to go, good to merge, good to ship, up and running, all set, all good, fully functional,"
+    " fully operational, up and working, all clear, all systems go, production-ready,"
+    " feature-complete"
+)
+STATES = HEADLINES | split_idioms(
+    "in place, behind us, a wrap, no more, out of the way, squared away, in the bag"
+)
+SUCCESSES = split_idioms(
+    "nailed it, works like a charm, did the trick, does the trick, put to bed,"
+    " nothing left to do, nothing left on the list, nothing else to do"
+)
+SMOOTH = split_idioms(
+    "without errors, without any errors, without error, without warnings, without issues"
+)
+TURNED = split_idioms("came back, comes back, went, turned")  # "came back green"
+OTHER_IDIOMS = split_idioms(
+    "set up, wraps up, takes care of, checks out, no longer, any more, any longer, end to end"
+)
 TESTS = split_words(
     "test tests suite suites check checks build builds ci pipeline linter lint mypy ruff pytest"
     " spec specs case cases everything job jobs typecheck benchmark benchmarks e2e"
+    " compile compilation"
 )
 # What is closed or released by people; anything else is closed by a program as it runs.
 WORK = split_words(
@@ -34,6 +88,18 @@ WORK = split_words(
     " problems story feature it this that all both everything conflict conflicts milestone"
     " version release epic thread threads loophole gap gaps"
 )
+
+# What people are glad to be rid of: "the race is gone", "it no longer hangs".
+TROUBLE = split_words(
+    "error errors warning warnings bug bugs race races deadlock deadlocks leak leaks flake flakes"
+    " flakiness crash crashes regression regressions issue issues problem problems failure failures"
+)
+FAILS = split_words(
+    "fails fail failing crashes crash crashing hangs hang hanging leaks leak leaking flakes flake"
+    " breaks break throws throw throwing errors deadlocks deadlock blocks block reproduces"
+    " reproduce happens happen occurs occur stalls stall panics panic segfaults segfault"
+)
+NAMES_OF_CHANGE = split_words("commit patch pr change fix branch diff")
 
 BE = split_words("is are was were am been being be got gets get remains stays seems looks")
 IN_PROGRESS = split_words("being gets get be")
@@ -59,21 +125,22 @@ JOINING = split_words(
 ADVERB = split_words(
     "now already finally just also again then there today yesterday even indeed well so far"
     " ever still only since all both really too here however therefore thus first last soon yet"
-    " almost half quite very never not always often"
-)
+    " almost half quite very never not always often end-to-end"
+) | {"end to end"}
 FINITE = BE | HAVE | MODAL | split_words("do does did need needs")
 LOOSE = split_words("found seen made sent known left here there")
 
 NEGATION = split_words(
     "not never no none nothing nobody neither nor hardly barely scarcely cannot few unable zero"
     " 0 dont isnt wasnt hasnt havent doesnt didnt arent werent cant fails failed refuses refused"
-)
+) | {"no longer", "no more", *UNTICKED}
 WISH = split_words(
     "want wants wanted need needs require requires hope hopes hopefully wish wishes let's lets"
     " todo tbd wait waiting ensure ensures wonder wonders ask asks expect expects demands try"
     " trying tries suppose imagine pretend please supposedly allegedly reportedly purportedly"
     " ostensibly"
 )
+ARTICLE = split_words("the a an each every my our your their")  # "every todo" wishes nothing
 CONDITION = split_words(
     "if unless until till once when whenever whether assuming provided supposing lest how why"
     " what where otherwise"
@@ -89,6 +156,7 @@ PHRASES = {
 REPORT = split_words(
     "says said claims claimed thinks believes assumes suggests reads reported reports according"
     " states stated writes promises promised announces announced pretends alleges told tells"
+    " prints displays shows"
 )
 REQUEST = split_words(
     "get make ensure verify check confirm keep mark have see let wait call treat consider leave"
@@ -99,12 +167,14 @@ PARTIAL = split_words(
     " virtually much close"
 )
 ORDINAL = split_words("first second other last")
+_COUNTED = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMBERS = {word: str(number) for number, word in enumerate(_COUNTED, start=1)}
 SOME = split_words("some most several few many half third thirds quarter quarters majority")
 LATER = split_words("soon tomorrow once unless until if")
 PLAN_HEADING = split_words(
     "todo todos fixme next plan plans planned remaining pending open goal goals backlog"
     " upcoming later wanted criteria requirements requirement wip missing tbd idea ideas roadmap"
-    " outstanding must"
+    " outstanding must legend"
 )
 CLAUSE_ENDS = split_words(
     ", : ( ) — – - | → & but however although though whereas while because so and or nor then"
@@ -135,11 +205,19 @@ DESCRIBED = {
 }
 WORKS_AS = (["as", "expected"], ["as", "intended"], ["for", "all"], ["for", "everyone"])
 RUNS = split_words("finished completed closed resolved released")
+_NO_CHANGE = UNCHANGING | CONDITION | WISH | REPORT | NEGATION
+_PARTICIPLES = DONE | CHANGED | ACTS | SETTLED
 SMALL = DETERMINER | PRONOUN | PREPOSITION | JOINING | FINITE | LOOSE
 
 
 def is_participle(text: str) -> bool:
-    return text in DONE or text in CHANGED or text.endswith("ed")
+    return text in _PARTICIPLES or text.endswith("ed")
+
+
+def is_change(text: str) -> bool:
+    """A verb in the past that may report a change: "inlined", but not "noticed"."""
+    is_regular = text.endswith("ed") and not text.endswith("eed")
+    return text in ("made", "brought") or (is_regular and text not in _NO_CHANGE)
 
 
 def is_adverb(text: str) -> bool:
@@ -155,3 +233,16 @@ def is_content(text: str) -> bool:
     """Most likely a noun: it has letters and is not one of the small words of the language."""
     is_word = text[:1].isalpha()
     return is_word and not is_adverb(text) and text not in SMALL
+
+
+def _list_idioms() -> dict[str, list[tuple[str, ...]]]:
+    """Those of several words by their first word, the longest first."""
+    idioms = ACTS | SETTLED | STATES | SUCCESSES | SMOOTH | TURNED | OTHER_IDIOMS
+    split = [tuple(idiom.split()) for idiom in idioms if " " in idiom]
+    by_first: dict[str, list[tuple[str, ...]]] = {}
+    for words in sorted(split, key=len, reverse=True):
+        by_first.setdefault(words[0], []).append(words)
+    return by_first
+
+
+IDIOMS = _list_idioms()

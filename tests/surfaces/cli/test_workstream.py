@@ -71,6 +71,24 @@ def test_a_workstream_is_written_and_shown_again(cli: Call):
     assert cli("workstream", "checklist").out == "No steps are noted.\n"
 
 
+def test_what_the_gate_misses_is_shown_as_said_everywhere(cli: Call):
+    """A claim of completion in words that the rule does not know still has no evidence."""
+    text = "The loop on telemetry is all sewn up"
+    expected = f"[said] {text}"
+
+    assert cli("workstream", "claim", text).out.startswith(expected)
+    for command in (("workstream", "show"), ("workstream", "check"), ("bundle", "show")):
+        assert expected in cli(*command).out
+
+
+def test_a_claim_in_an_idiom_is_refused_and_says_what_is_missing(cli: Call):
+    refused = cli("workstream", "claim", "✅ Auth flow is good to go")
+
+    assert refused.code == 5
+    assert "says '✅' and has no evidence." in refused.err
+    assert "--evidence" in refused.err
+
+
 def test_check_names_an_edited_file_and_doubts_only_its_claims(cli: Call, repo: Repo):
     cli("workstream", "claim", "It doubles", "--evidence", "src/retry.py#schedule")
     cli("workstream", "claim", "Attempts are numbered", "--evidence", "src/models.py:1-2")
