@@ -121,9 +121,7 @@ class Item:
         if not why:
             return cls.with_end(text, end, source, verdict)
         text = text.rstrip(".;: ")
-        return cls(
-            f"{text}: {why}{end}", source, verdict, keep=len(end), why_at=len(text)
-        )
+        return cls(f"{text}: {why}{end}", source, verdict, keep=len(end), why_at=len(text))
 
     def shorten(self, max_chars: int) -> Item:
         """On a line of so many characters; a text keeps at least half beside its reason.

@@ -7,6 +7,7 @@ noted. Only the worst three changes are shown, because a reader who meets ten wa
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
 from holdfast.bundles.model import Gathered, Item, Section
 from holdfast.bundles.quoting import (

@@ -2,8 +2,8 @@
 
 What the repository says comes first (`repository_sections`), then what was run and what is to be
 done (`run_sections`), what was noted (`note_sections`, and of others `other_notes`), and what
-sessions and memories bring (`session_sections`). Rank decides what stays. `now` and every verdict are arguments. What a rule leaves out or shortens is a
-cut with its reason.
+sessions and memories bring (`session_sections`). Rank decides what stays. `now` and every verdict
+are arguments. What a rule leaves out or shortens is a cut with its reason.
 
 Foreign text stands inside lines of ours: cleaned, on one line, behind a mark, and without our own
 verdicts in it.

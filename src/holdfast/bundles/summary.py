@@ -15,8 +15,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'`(\[])")
 _MARKS = r"[\s*_#>|-]*"
 _NEXT = re.compile(
     rf"{_MARKS}(?:next\b|to-?do\b|to do\b|remaining\b|still (?:to do|open|missing|left)\b|"
-    r"left to do\b|open (?:work|points|items|steps)\b|follow-?ups?\b|what(?:'s| is) (?:next|left)\b|"
-    r"(?:then|after that|afterwards)[,:])",
+    r"left to do\b|open (?:work|points|items|steps)\b|follow-?ups?\b|what(?:'s| is) (?:next|left)"
+    r"\b|(?:then|after that|afterwards)[,:])",
     re.IGNORECASE,
 )
 _GOAL = re.compile(
