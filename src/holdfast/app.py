@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast.storage.accounting import Accounting
     from holdfast.storage.database import Database
     from holdfast.storage.spool import Spool
+    from holdfast.workstreams.model import JudgedContext
     from holdfast.workstreams.service import WorkstreamService
 
     T = TypeVar("T")
@@ -142,8 +143,8 @@ class App:
             raise errors.NoWorkingTreeError
         return self.workstreams(self.folder)
 
-    def bundles(self, work: WorkstreamService) -> BundleService:
-        """What an agent receives about that repository."""
+    def bundles(self, work: WorkstreamService | None) -> BundleService:
+        """What an agent receives about that repository; without one, what sessions know."""
         from holdfast.bundles.service import BundleService
         from holdfast.clients import text_limit
         from holdfast.ground.fence import fence_key
@@ -153,9 +154,9 @@ class App:
         return BundleService(
             scope.journal,
             scope.sessions,
-            load=work.load,
+            load=work.load if work else _load_nothing,
             recall=scope.memories.recall,
-            native_ids=work.list_client_sessions,
+            native_ids=work.list_client_sessions if work else None,
             rules=load_user_settings(self.settings.home).pinned_rules,
             text_limit=text_limit,
             fence_key=fence_key(self.settings.home),
@@ -248,3 +249,9 @@ class App:
             lambda tx: capture.store_record(InTransaction("sqlite", tx), owner, record),
             seconds=0.0,
         )
+
+
+async def _load_nothing(phase: str, workstream_id: str | None) -> JudgedContext:
+    from holdfast.workstreams.errors import NoRepositoryError
+
+    raise NoRepositoryError("")

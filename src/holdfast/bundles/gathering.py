@@ -52,6 +52,8 @@ class BundleRequest:
     client: str | None = None
     session: Session | None = None
     worktree: str | None = None
+    continues: Session | None = None  # the session to continue from, where a caller names it
+    has_sets: bool = True
 
     @property
     def session_id(self) -> str | None:
@@ -63,9 +65,10 @@ class BundleRequest:
     def place(self) -> str | None:
         if self.worktree:
             return self.worktree
-        if self.session is None:
+        session = self.session or self.continues
+        if session is None:
             return None
-        return self.session.worktree
+        return session.worktree
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,8 @@ class Gatherer:
         The requesting one counts once it has gone on for some turns, of which its client may have
         lost the first; one that has just begun is handed what came before it.
         """
+        if wanted.continues:
+            return wanted.continues
         session, place = wanted.session, wanted.place
         if not place or (session and await self._has_gone_on(session)):
             return session
@@ -144,10 +149,12 @@ class Gatherer:
         self, wanted: BundleRequest, earlier: Session | None
     ) -> Session | None:
         """The session whose context sets are shown: its own, the last one's, else the newest."""
+        if not wanted.has_sets:
+            return None
         for session in (wanted.session, earlier):
             if session and session.context:
                 return session
-        if not wanted.place:
+        if not wanted.place or wanted.continues:
             return None
         return await self.sessions.find_session_with_context(wanted.place)
 
@@ -210,20 +217,18 @@ def _name_work(judged: JudgedContext | None, session: Session | None) -> tuple[s
 
 
 def _list_missing(paths: Sequence[str], place: str | None) -> frozenset[str]:
-    """Of paths in this place, or from the root; a link or an address is not looked for."""
+    """Of paths in this place, or from the root; an address is not looked for."""
+    if place is None:
+        return frozenset()
     return frozenset(path for path in paths[:PATHS_LOOKED_AT] if _is_missing(path, place))
 
 
-def _is_missing(path: str, place: str | None) -> bool:
+def _is_missing(path: str, place: str) -> bool:
     name = path.partition("#")[0]
     if not name or "://" in name:
         return False
-    if not os.path.isabs(name):
-        if place is None:
-            return False
-        name = os.path.join(place, name)
     try:
-        os.lstat(name)
+        os.lstat(os.path.join(place, name))
     except (FileNotFoundError, NotADirectoryError):
         return True
     except (OSError, ValueError):

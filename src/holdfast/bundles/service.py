@@ -114,9 +114,13 @@ class BundleService:
         limit: int | None = None,
         session_id: str | None = None,
         worktree: str | None = None,
+        continues: str | None = None,
+        has_sets: bool = True,
         keeps_receipt: bool = False,
     ) -> Bundle:
         """A new bundle with its receipt; for a session the same bytes again while they are true.
+
+        `continues` names the session to continue from, where that is not the last one here.
 
         A store that is busy keeps nobody from reading: then the receipt is left out, unless it must
         be kept because it is needed later.
@@ -125,7 +129,15 @@ class BundleService:
             raise InvalidValueError("Phase", phase, "is unknown", known=PHASES)
         total = budget.total_for(phase, self._find_client_limit(client), limit)
         session = await self._get_session(session_id)
-        wanted = BundleRequest(phase, workstream_id, client, session, worktree)
+        wanted = BundleRequest(
+            phase=phase,
+            workstream_id=workstream_id,
+            client=client,
+            session=session,
+            worktree=worktree,
+            continues=await self._get_session(continues),
+            has_sets=has_sets,
+        )
         draft = await self._make_draft(wanted, total)
         keep = partial(self._keep, waits=keeps_receipt)
         if session is None:

@@ -27,6 +27,7 @@ from holdfast.surfaces.cli.running import (
     prints,
     run_write,
 )
+from holdfast.usecases.continuation import hand_over
 from holdfast.usecases.location import locate_branch
 
 SHOWN_EVENTS = 6
@@ -188,11 +189,10 @@ def resume(app: App, session_id: str) -> Output:
     session = run_write(
         app, "session.resume", lambda scope: scope.sessions.resume_session(found.id)
     )
-    text = app.run(app.scope.sessions.get_resume_text(session.id))
+    text = app.run(hand_over(app, session, worktree=session.worktree))
     last = app.run(app.scope.sessions.get_recent_thread_events(session.id, SHOWN_EVENTS))
-    state = app.run(app.scope.sessions.get_state(session.id))
     data = {**session.to_dict(), "resume_text": text}
-    described = wording.describe_resume(found, session, text, state.scratchpad, last)
+    described = wording.describe_resume(found, session, text, last)
     return Output(data, described, warnings)
 
 

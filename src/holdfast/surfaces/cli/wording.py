@@ -141,7 +141,6 @@ def describe_resume(
     old: Session,
     session: Session,
     text: str,
-    scratchpad: dict[str, Any],
     last: Sequence[SessionEvent],
 ) -> str:
     """For a person who returns: which session it is, what it knows, and where it stopped."""
@@ -150,8 +149,6 @@ def describe_resume(
         parts = [f"Session {session.id}\ncontinues {old.id}"]
     if text:
         parts.append(text)
-    if scratchpad:
-        parts.append(f"Scratchpad:\n{format_json(scratchpad)}")
     if last:
         parts.append(f"Last events:\n{format_events(last)}")
     parts.append(f"All of it: holdfast session thread {session.id}")

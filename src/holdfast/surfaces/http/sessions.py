@@ -23,6 +23,7 @@ from holdfast.surfaces.http.bodies import JsonRoute
 from holdfast.surfaces.http.changes import PARAMETERS, parse_change
 from holdfast.surfaces.http.conditions import session_tag, state_tag
 from holdfast.surfaces.http.here import KEY, Here, SeenFiles, SessionId, find_key
+from holdfast.usecases.continuation import hand_over
 from holdfast.write import Request, write
 
 META = {
@@ -117,7 +118,7 @@ async def end_session(sent: HttpRequest, body: models.Nothing = NOTHING) -> Resp
     openapi_extra=PARAMETERS,
 )
 async def resume_session(
-    sent: HttpRequest, exists: SeenFiles, body: models.Nothing = NOTHING
+    app: Here, sent: HttpRequest, exists: SeenFiles, body: models.Nothing = NOTHING
 ) -> Response:
     """Continue a session: an open one as it is (200), an ended one in a new session (201)"""
     change = parse_change(sent)
@@ -126,7 +127,9 @@ async def resume_session(
         change.scope, request, lambda scope: scope.sessions.resume_session(change.session_id)
     )
     session = done.result
-    text = await change.scope.sessions.get_resume_text(session.id, exists)
+    # Of the server's files only the checkout that it was started for is looked at.
+    place = app.folder if app.folder == session.worktree else None
+    text = await hand_over(app, session, worktree=place, exists=exists)
     if session.id == change.session_id:
         return answer(session, resume=text)
     return answer(session, status=201, location=True, resume=text)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.errors import InvalidValueError
 from holdfast.surfaces.mcp.prose import prose
 from holdfast.usecases import which_session
+from holdfast.usecases.continuation import hand_over, make_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,7 +37,7 @@ NONE_HERE = (
 )
 
 _PLACEHOLDER = re.compile(r"\$(?:[0-9]+|ARGUMENTS)")
-NOTHING_NOTED = "It has no context sets. Read its last events and its scratchpad."
+NOTHING_NOTED = "It noted nothing. Read its last events."
 
 
 def check_prompt(name: object, arguments: Mapping[str, str]) -> None:
@@ -65,8 +66,9 @@ async def resume_text(
     else:
         session = await which_session.find_latest(app.scope, caller)
     if session is None:
-        return NONE_HERE
-    left = await app.scope.sessions.get_resume_text(session.id, exists)
+        document = await make_document(app, caller.worktree)
+        return document or NONE_HERE
+    left = await hand_over(app, session, worktree=caller.worktree, exists=exists)
     return prose("workspace-resume").format(
         title=_describe_session(session),
         session_id=session.id,

@@ -1,0 +1,58 @@
+"""What whoever continues is handed, the same at every door: one document.
+
+It is a bundle about the session to continue from. Where a person or a program continues a certain
+session, that session's own context sets come before it, with the files that are still there.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from holdfast.errors import NotFound, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.app import App
+    from holdfast.sessions.model import Session
+
+PHASE = "implementation"
+
+
+async def hand_over(
+    app: App,
+    session: Session,
+    *,
+    worktree: str | None,
+    exists: Callable[[str], bool] = os.path.exists,
+) -> str:
+    """To whoever continues this session; `worktree` is what the caller may look at, if anything."""
+    sets = await app.scope.sessions.get_resume_text(session.id, exists)
+    document = await make_document(app, worktree, continues=_name_log(session), has_sets=False)
+    return "\n\n".join(part for part in (sets, document) if part)
+
+
+async def make_document(
+    app: App, worktree: str | None, *, continues: str | None = None, has_sets: bool = True
+) -> str:
+    """About that session, else about the last one of the worktree; empty where nothing is known.
+
+    A broken repository keeps nobody from continuing.
+    """
+    work = app.workstreams(worktree) if worktree else None
+    try:
+        bundle = await app.bundles(work).build(
+            PHASE, worktree=worktree, continues=continues, has_sets=has_sets
+        )
+    except (NotFound, Refused):
+        return ""
+    says_something = any(shown.items for shown in bundle.sections)
+    return bundle.text if says_something else ""
+
+
+def _name_log(session: Session) -> str:
+    """The session itself, or, while it has no events, the one that it continues."""
+    if not session.last_sequence and session.resumed_from:
+        return session.resumed_from
+    return session.id
