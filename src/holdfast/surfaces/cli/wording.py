@@ -12,7 +12,6 @@ import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import Any
 
 from holdfast.ground.text import cut, plural
 from holdfast.memories.model import Memory
