@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles.model import Gathered, LastRequest, LastSession, RecalledMemory
 from holdfast.ground.text import cut
+from holdfast.memories.rules import MIN_RELEVANCE
 from holdfast.workstreams.errors import NoRepositoryError, SharedContextOffError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     Recall = Callable[..., Awaitable[Sequence[Any]]]
 
 SESSIONS_BEFORE = 50  # so many earlier sessions are searched
-RECALLED = 5
+RECALLED = 3  # for each query
 NO_RECEIPT = "b-0000"  # as long as the one that takes its place
 QUERY_CHARS = 500
 REQUEST_CHARS = 4_000
@@ -144,6 +145,8 @@ class Gatherer:
         recalled: dict[str, RecalledMemory] = {}
         for query in _list_queries(judged, request):
             for found in await self.recall(query, limit=RECALLED):
+                if found.relevance < MIN_RELEVANCE:
+                    continue  # it stands in the answer only because another memory is relevant
                 # What both queries find stands where the second one finds it.
                 first = recalled.pop(found.memory.id, None)
                 recalled[found.memory.id] = first or _make_recalled(found)
