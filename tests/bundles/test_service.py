@@ -159,6 +159,19 @@ async def test_memories_are_asked_for_what_the_work_is_about(bundles):
     assert "- The letter service answers 409. [said] explicit, 09:04" in bundle.text
 
 
+async def test_a_memory_that_does_not_pass_by_itself_is_left_out(bundles):
+    async def recall(query: str, *, limit: int):
+        passing = memory("The letter service answers 409")
+        weak = memory("Letters are blue")
+        return [passing, replace(weak, relevance=0.2)]
+
+    bundles.gatherer = replace(bundles.gatherer, recall=recall)
+
+    text = (await bundles.build("planning")).text
+    assert "answers 409" in text
+    assert "Letters are blue" not in text
+
+
 async def test_a_memory_that_is_recalled_twice_is_shown_once(bundles, sessions):
     async def recall(query: str, *, limit: int):
         return [memory("The letter service answers 409")]

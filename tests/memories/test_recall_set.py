@@ -9,10 +9,12 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.memories.service import MemoryService
-from tests.rig.recall import CHOICE, MEASURED, load_set, make_plain_search, make_recall, measure
+from tests.rig.recall import CHOICE, FRESH, MEASURED, load_set, make_plain_search, make_recall, measure
+
+SETS = (*MEASURED, CHOICE, FRESH)
 
 
-@pytest.mark.parametrize("name", [*MEASURED, CHOICE])
+@pytest.mark.parametrize("name", SETS)
 def test_a_set_is_large_enough(name: str):
     questions = load_set(name)
 
@@ -22,7 +24,7 @@ def test_a_set_is_large_enough(name: str):
     assert {key for _, key in questions.questions} == set(questions.memories)
 
 
-@pytest.mark.parametrize("name", [*MEASURED, CHOICE])
+@pytest.mark.parametrize("name", SETS)
 async def test_recall_finds_at_least_what_plain_search_finds_and_declines_questions_without_answer(
     name: str, memories: MemoryService, record_property: Callable[[str, object], None]
 ):

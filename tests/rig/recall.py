@@ -21,8 +21,8 @@ from holdfast.memories.service import MemoryService
 
 FOLDER = Path(__file__).parent.parent / "memories" / "recall_sets"
 MEASURED = ("notes", "chat", "rules")
-CHOICE = "choice"
-ALL = (*MEASURED, CHOICE, "payments", "fresh")
+CHOICE, FRESH = "choice", "fresh"
+ALL = (*MEASURED, CHOICE, "payments", FRESH)
 LIMIT = 10
 
 Search = Callable[[str], Awaitable[list[str]]]
