@@ -16,8 +16,8 @@ from bench.doors import append_lanes, page_lanes
 from bench.mcp_start import answer_lanes, memory_lanes
 from bench.measure import Absent, Block, Effort, Lane, race
 from bench.place import Places
-from bench.scaling import LARGE, QUICK_LARGE, scaling_lanes
 from bench.recall import Answered, measure_recall
+from bench.scaling import LARGE, QUICK_LARGE, scaling_lanes
 from bench.staleness import SIZES, staleness_lanes
 from bench.startup import startup_lanes
 

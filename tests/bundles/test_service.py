@@ -162,8 +162,8 @@ async def test_memories_are_asked_for_what_the_work_is_about(bundles):
 async def test_a_memory_that_does_not_pass_by_itself_is_left_out(bundles):
     async def recall(query: str, *, limit: int):
         passing = memory("The letter service answers 409")
-        weak = memory("Letters are blue")
-        return [passing, replace(weak, relevance=0.2)]
+        other = replace(memory("Letters are blue").memory, id="m-2")
+        return [passing, Found(other, 0.2, 0.2)]
 
     bundles.gatherer = replace(bundles.gatherer, recall=recall)
 

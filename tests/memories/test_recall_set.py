@@ -9,7 +9,15 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.memories.service import MemoryService
-from tests.rig.recall import CHOICE, FRESH, MEASURED, load_set, make_plain_search, make_recall, measure
+from tests.rig.recall import (
+    CHOICE,
+    FRESH,
+    MEASURED,
+    load_set,
+    make_plain_search,
+    make_recall,
+    measure,
+)
 
 SETS = (*MEASURED, CHOICE, FRESH)
 
