@@ -16,11 +16,12 @@ from bench.doors import append_lanes, page_lanes
 from bench.mcp_start import answer_lanes, memory_lanes
 from bench.measure import Absent, Block, Effort, Lane, race
 from bench.place import Places
+from bench.recall import Answered, measure_recall
 from bench.scaling import LARGE, QUICK_LARGE, scaling_lanes
 from bench.staleness import SIZES, staleness_lanes
 from bench.startup import startup_lanes
 
-Row = Lane | Absent
+Row = Lane | Absent | Answered
 
 
 @dataclass(frozen=True)
@@ -277,6 +278,10 @@ async def staleness(bench: Bench) -> list[Row]:
     return list(lanes)
 
 
+async def recall(bench: Bench) -> list[Row]:
+    return list(await measure_recall(bench.places))
+
+
 MEASUREMENTS = {
     "create": create,
     "append": append,
@@ -293,4 +298,5 @@ MEASUREMENTS = {
     "doors": doors,
     "scaling": scaling,
     "staleness": staleness,
+    "recall": recall,
 }

@@ -154,9 +154,22 @@ async def test_memories_are_asked_for_what_the_work_is_about(bundles):
 
     bundle = await bundles.build("planning")
 
-    assert asked == [("dunning letters", 5)]
+    assert asked == [("dunning letters", 3)]
     assert bundle.sections[-2].items[0].source == "memory m-1, relevance 0.90"
     assert "- The letter service answers 409. [said] explicit, 09:04" in bundle.text
+
+
+async def test_a_memory_that_does_not_pass_by_itself_is_left_out(bundles):
+    async def recall(query: str, *, limit: int):
+        passing = memory("The letter service answers 409")
+        other = replace(memory("Letters are blue").memory, id="m-2")
+        return [passing, Found(other, 0.2, 0.2)]
+
+    bundles.gatherer = replace(bundles.gatherer, recall=recall)
+
+    text = (await bundles.build("planning")).text
+    assert "answers 409" in text
+    assert "Letters are blue" not in text
 
 
 async def test_a_memory_that_is_recalled_twice_is_shown_once(bundles, sessions):

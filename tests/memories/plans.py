@@ -28,6 +28,8 @@ VALUES = {
     "p_content": "'x'",
     "p_ids": """'["m 2 5 40", "m 2 5 41"]'""",
     "p_words": """'["word40"]'""",
+    "p_common": "'[]'",
+    "p_namespace": "null",
     "p_most": "1",
     "p_now": "'2026-11-16T09:04:00Z'",
     "p_user_id": "'u1'",
@@ -60,7 +62,7 @@ READS_ALL = {
 }
 SORTS = {
     "memori.matching_memories": "read as a whole anyway",
-    "memori.find_candidates": "the newest of those that have a rare word",
+    "memori.find_candidates": "the best of those that have a rare word",
 }
 INNER: set[str] = set()
 

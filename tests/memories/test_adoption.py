@@ -98,11 +98,8 @@ async def test_rows_that_were_there_are_kept_backfilled_and_found(
     assert sorted(row[0] for row in kept) == sorted(TEXTS)
     assert {tuple(row)[1:] for row in kept} == {("bootstrap", "0.80", "[]", 0, "pt2_architect")}
     [found] = await adopted.recall("which port does staging postgres listen on?")
-    assert (found.memory.content, found.memory.source_type, found.relevance) == (
-        TEXTS[0],
-        "bootstrap",
-        1.0,
-    )
+    assert (found.memory.content, found.memory.source_type) == (TEXTS[0], "bootstrap")
+    assert found.relevance > 0.8
     assert [
         recalled.memory.content for recalled in await adopted.recall("on which day are deployments")
     ] == [TEXTS[1]]

@@ -342,6 +342,7 @@ async def test_a_file_and_a_service_are_searched_alike(memories: MemoryService, 
     for question in (
         "which port has staging",
         "why were redis streams rejected",
+        "postg",
         "who owns the bank",
         "money",
     ):

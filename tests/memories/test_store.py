@@ -286,8 +286,20 @@ async def explain(connection: Any, statement: str) -> str:
     return "\n".join(plans)
 
 
+SEARCHES = {
+    "find_candidates": (
+        "select * from memori.find_candidates('{}', '{}', '[\"{}\"]', '[]', 1000, "
+        "'2026-11-16T09:04:00Z', null, null)"
+    ),
+    "count_words": (
+        "select * from memori.count_words('{}', '{}', '[\"{}\"]', 1000, "
+        "'2026-11-16T09:04:00Z', null, null)"
+    ),
+}
+
+
 @pytest.mark.own_database
-@pytest.mark.parametrize("function", ["find_candidates", "count_words"])
+@pytest.mark.parametrize("function", SEARCHES)
 async def test_the_index_of_words_is_used_under_row_level_security(
     function: str, postgres: Cluster, postgres_database: str, postgres_url: str
 ):
@@ -301,10 +313,7 @@ async def test_the_index_of_words_is_used_under_row_level_security(
         for setting in ("log_nested_statements = on", "log_min_duration = 0", "log_level = notice"):
             await connection.execute(f"set auto_explain.{setting}")
         await connection.execute(f"set role {APP}")
-        call = (
-            f"select * from memori.{function}('north', 'd7', '[\"word1007\"]', 10, "
-            "'2026-11-16T09:04:00Z')"
-        )
+        call = SEARCHES[function].format("north", "d7", "word1007")
 
         assert "Bitmap Index Scan on memories_by_words" in await explain(connection, call)
         await connection.execute("select holdfast.act_for('north', 'd7')")
@@ -329,10 +338,7 @@ async def test_only_the_two_functions_look_past_the_policy(
     execute(postgres.dsn(postgres_database), FILL)
     connection = await asyncpg.connect(postgres.dsn(postgres_database, role))
     count = "select count(*) from memori.memories"
-    call = (
-        "select id from memori.find_candidates('north', 'd7', '[\"common\"]', 1000, "
-        "'2026-11-16T09:04:00Z')"
-    )
+    call = SEARCHES["find_candidates"].format("north", "d7", "common")
     try:
         async with connection.transaction():
             found = await connection.fetch(call)
@@ -355,11 +361,9 @@ async def test_a_role_without_our_group_cannot_search(postgres: Cluster, postgre
         execute(postgres.dsn(postgres_database), f"grant usage on schema memori to {reader.name}")
         connection = await asyncpg.connect(reader.url)
         try:
-            for function in ("find_candidates", "count_words"):
+            for search in SEARCHES.values():
                 with pytest.raises(asyncpg.InsufficientPrivilegeError):
-                    await connection.fetch(
-                        f"select * from memori.{function}('north', 'ana', '[]', 1, '2026-11-16')"
-                    )
+                    await connection.fetch(search.format("north", "ana", "common"))
         finally:
             await connection.close()
 

@@ -24,6 +24,7 @@ from holdfast.bundles.model import (
 from holdfast.bundles.scratchpad import read_scratchpad
 from holdfast.ground.off_loop import off_loop
 from holdfast.ground.text import cut
+from holdfast.memories.rules import MIN_RELEVANCE
 from holdfast.workstreams.errors import NoRepositoryError, SharedContextOffError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 PATHS_LOOKED_AT = 100
 TURNS_GONE_ON = 2
-RECALLED = 5
+RECALLED = 3  # for each query
 NO_RECEIPT = "b-0000"  # as long as the one that takes its place
 QUERY_CHARS = 500
 REQUEST_CHARS = 4_000
@@ -191,6 +192,8 @@ class Gatherer:
         recalled: dict[str, RecalledMemory] = {}
         for query in _list_queries(judged, request):
             for found in await self.recall(query, limit=RECALLED):
+                if found.relevance < MIN_RELEVANCE:
+                    continue  # it stands in the answer only because another memory is relevant
                 # What both queries find stands where the second one finds it.
                 first = recalled.pop(found.memory.id, None)
                 recalled[found.memory.id] = first or _make_recalled(found)

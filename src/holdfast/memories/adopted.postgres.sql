@@ -12,7 +12,7 @@ language sql stable as 'select null::text';
 -- as_query
 -- The index contains words as PostgreSQL's parser splits them, so a word is searched by its beginning.
 create or replace function memori.as_query(p_word text) returns tsquery
-language sql immutable as $$ select (quote_literal(rtrim(p_word, 'i')) || ':*')::tsquery $$;
+language sql immutable as $$ select (quote_literal(rtrim(p_word, 'i*')) || ':*')::tsquery $$;
 
 -- moment
 -- A time within the range of every reader, with or without a zone; a missing time is the oldest. The index repeats this
@@ -89,7 +89,7 @@ $$;
 -- newest_memories
 -- Newest first, before a given memory, with the same rule for a row without a time.
 create or replace function memori.newest_memories(
-    p_workspace text, p_developer text, p_below text, p_limit bigint
+    p_workspace text, p_developer text, p_below text, p_limit bigint, p_namespace text, p_category text
 ) returns setof memori.memory_row
 language plpgsql as $$
 declare
@@ -104,6 +104,7 @@ begin
         select (memori.as_row(m)).* from memori.memories m
         where m.erased_at is null and m.content <> ''
           and (memori.moment(m.created_at), m.id::text) < (edge, below)
+          and memori.is_of_kind(m, p_namespace, p_category)
         order by memori.moment(m.created_at) desc, m.id::text desc
         limit p_limit;
 end
@@ -112,7 +113,7 @@ $$;
 -- count_words
 -- With the rights of the caller: the table has no policy of ours, and a policy of the other program stays in force.
 create or replace function memori.count_words(
-    p_workspace text, p_developer text, p_words text, p_most bigint, p_now text)
+    p_workspace text, p_developer text, p_words text, p_most bigint, p_now text, p_namespace text, p_category text)
 returns table (word text, memories bigint)
 language plpgsql as $$
 declare
@@ -125,12 +126,15 @@ begin
             (select from memori.memories m
              where to_tsvector('english', left(m.content, 100000)) @@ asked
                and m.erased_at is null and (m.expires_at is null or m.expires_at > p_now::timestamptz)
+               and memori.is_of_kind(m, p_namespace, p_category)
              limit p_most) x;
         return next;
     end loop;
     word := '';
     select count(*) into memories from
-        (select from memori.memories m where m.erased_at is null and m.content <> '' limit 10 * p_most) x;
+        (select from memori.memories m
+         where m.erased_at is null and m.content <> '' and memori.is_of_kind(m, p_namespace, p_category)
+         limit 10 * p_most) x;
     return next;
 end
 $$;
@@ -139,22 +143,22 @@ $$;
 -- By the words of the text itself: the full-text column of the other program may be empty, out of date, or in another
 -- language.
 create or replace function memori.find_candidates(
-    p_workspace text, p_developer text, p_words text, p_limit bigint, p_now text)
+    p_workspace text, p_developer text, p_words text, p_common text, p_limit bigint, p_now text, p_namespace text,
+    p_category text)
 returns setof memori.memory_row
 language plpgsql as $$
 declare
-    asked tsquery;
-    one text;
+    asked tsquery := memori.join_words(p_words, '||');
+    together tsquery := memori.join_words(p_common, '&&');
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    for one in select jsonb_array_elements_text(p_words::jsonb) loop
-        asked := case when asked is null then memori.as_query(one) else asked || memori.as_query(one) end;
-    end loop;
     return query
         select (memori.as_row(m)).* from memori.memories m
         where to_tsvector('english', left(m.content, 100000)) @@ asked
           and m.erased_at is null and (m.expires_at is null or m.expires_at > p_now::timestamptz)
-        order by m.updated_at desc nulls last, m.id desc
+          and memori.is_of_kind(m, p_namespace, p_category)
+        order by coalesce(to_tsvector('english', left(m.content, 100000)) @@ together, false) desc,
+                 m.updated_at desc nulls last, m.id desc
         limit p_limit;
 end
 $$;

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError, StoreReadOnlyError, StoreUnreachableError
@@ -108,10 +107,8 @@ class TemporalMemoryStore:
         least = rules.check_share("min_relevance", min_relevance)
         kept = [memory for memory in self._list_memories(now) if not memory.is_expired(now)]
         candidates = [(memory, extract_words(memory.content)) for memory in kept]
-        counts: Counter[str] = Counter()
-        for _, has in candidates:
-            counts.update(has)
-        weights = rules.weigh(asked, counts, len(kept))
+        counts = _count_words(asked, [has for _, has in candidates])
+        weights = rules.weigh(counts, counts, len(kept))
         return rules.rank(candidates, weights, now=now, limit=most, min_relevance=least)
 
     def _list_memories(self, now: Any) -> list[Memory]:
@@ -212,6 +209,16 @@ async def _import_statement(
     if added.is_new:
         return "imported", added.memory
     return "known", added.memory
+
+
+def _count_words(asked: Iterable[str], texts: Sequence[frozenset[str]]) -> dict[str, int]:
+    """As the store counts them: a word that no memory has may be the beginning of one."""
+    counts = {word: sum(word in has for has in texts) for word in asked}
+    begun = {}
+    for beginning in rules.list_beginnings(counts):
+        letters = beginning.removesuffix("*")
+        begun[beginning] = sum(any(word.startswith(letters) for word in has) for has in texts)
+    return rules.with_beginnings(counts, begun)
 
 
 def _choose_id(record: Mapping[str, Any], statement: Statement) -> str:

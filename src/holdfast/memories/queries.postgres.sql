@@ -10,9 +10,36 @@ create or replace function memori.words_of(m memori.memories) returns text
 language sql stable as $$ select array_to_string(tsvector_to_array(m.content_tsv), ' ') $$;
 
 -- as_query
--- One word as a query for the index of words.
+-- One word as a query for the index of words; a word that ends with an asterisk is the beginning of a word.
 create or replace function memori.as_query(p_word text) returns tsquery
-language sql immutable as 'select quote_literal(p_word)::tsquery';
+language sql immutable as $$
+    select (quote_literal(rtrim(p_word, '*')) || case when p_word like '%*' then ':*' else '' end)::tsquery
+$$;
+
+-- join_words
+-- Words as one query for the index: memories with any of them, or, with `&&`, with all of them.
+create or replace function memori.join_words(p_words text, p_operator text) returns tsquery
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+    joined tsquery;
+    word text;
+begin
+    for word in select jsonb_array_elements_text(p_words::jsonb) loop
+        joined := case when joined is null then memori.as_query(word)
+                       when p_operator = '&&' then joined && memori.as_query(word)
+                       else joined || memori.as_query(word) end;
+    end loop;
+    return joined;
+end
+$$;
+
+-- is_of_kind
+-- Whether a row has the namespace and the category that were asked for; null is any.
+create or replace function memori.is_of_kind(m memori.memories, p_namespace text, p_category text)
+returns boolean
+language sql immutable as $$
+    select (p_namespace is null or m.user_id::text = p_namespace) and (p_category is null or m.category::text = p_category)
+$$;
 
 -- empty
 -- Removes the text of a row; the tombstone already exists.
@@ -265,9 +292,10 @@ end
 $$;
 
 -- newest_memories
--- Newest first, before a given memory, for display to a person; includes expired memories.
+-- Newest first, before a given memory, for display to a person; includes expired memories. A namespace and a category are
+-- optional.
 create or replace function memori.newest_memories(
-    p_workspace text, p_developer text, p_below text, p_limit bigint
+    p_workspace text, p_developer text, p_below text, p_limit bigint, p_namespace text, p_category text
 ) returns setof memori.memory_row
 language plpgsql as $$
 declare
@@ -283,6 +311,7 @@ begin
         select (memori.as_row(m)).* from memori.memories m
         where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
           and (m.created_at, m.id::text) < (edge, below) and m.created_at > '-infinity'
+          and memori.is_of_kind(m, p_namespace, p_category)
         order by m.created_at desc, m.id::text desc
         limit p_limit;
 end
@@ -310,7 +339,7 @@ $$;
 -- The number of memories that contain each word, and under '' the number of all memories, to separate rare words from
 -- common ones. Runs as the owner, because row-level security would prevent the use of the index.
 create or replace function memori.count_words(
-    p_workspace text, p_developer text, p_words text, p_most bigint, p_now text
+    p_workspace text, p_developer text, p_words text, p_most bigint, p_now text, p_namespace text, p_category text
 ) returns table (word text, memories bigint)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -323,6 +352,7 @@ begin
             (select from memori.memories m
              where memori.is_own(m, p_workspace, p_developer) and m.content_tsv @@ asked
                and m.erased_at is null and (m.expires_at is null or m.expires_at > p_now::timestamptz)
+               and memori.is_of_kind(m, p_namespace, p_category)
              limit p_most) x;
         return next;
     end loop;
@@ -330,6 +360,7 @@ begin
     select count(*) into memories from
         (select from memori.memories m
          where memori.is_own(m, p_workspace, p_developer) and m.erased_at is null
+           and memori.is_of_kind(m, p_namespace, p_category)
          limit 10 * p_most) x;
     return next;
     perform set_config('holdfast.searching', '', true);
@@ -337,25 +368,25 @@ end
 $$;
 
 -- find_candidates
--- Memories with at least one of these words, newest first; a rule decides which of them are relevant. Runs as the
--- owner, like count_words.
+-- Memories with at least one of these words, those that contain all of the common words first; a rule decides
+-- which of them are relevant. Runs as the owner, like count_words.
 create or replace function memori.find_candidates(
-    p_workspace text, p_developer text, p_words text, p_limit bigint, p_now text
+    p_workspace text, p_developer text, p_words text, p_common text, p_limit bigint, p_now text, p_namespace text,
+    p_category text
 ) returns setof memori.memory_row
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    asked tsquery;
-    one text;
+    asked tsquery := memori.join_words(p_words, '||');
+    together tsquery := memori.join_words(p_common, '&&');
 begin
     perform holdfast.act_for(p_workspace, p_developer), set_config('holdfast.searching', 'yes', true);
-    for one in select jsonb_array_elements_text(p_words::jsonb) loop
-        asked := case when asked is null then memori.as_query(one) else asked || memori.as_query(one) end;
-    end loop;
     return query
         select (memori.as_row(m)).* from memori.memories m
         where memori.is_own(m, p_workspace, p_developer) and m.content_tsv @@ asked
           and m.erased_at is null and (m.expires_at is null or m.expires_at > p_now::timestamptz)
-        order by m.updated_at desc, m.id desc
+          and memori.is_of_kind(m, p_namespace, p_category)
+        order by coalesce(m.content_tsv @@ together, false) desc, ts_rank(m.content_tsv, asked, 1) desc,
+                 m.updated_at desc, m.id desc
         limit p_limit;
     perform set_config('holdfast.searching', '', true);
 end

@@ -89,13 +89,15 @@ order by created_at, id
 limit ?4;
 
 -- newest_memories
--- Newest first, before a given memory, for display to a person; includes expired memories.
+-- Newest first, before a given memory, for display to a person; includes expired memories. A namespace and a category are
+-- optional.
 select id, user_id, content, category, metadata, source_type, confidence, lineage, last_used_at, use_count, expires_at,
        created_at, updated_at, erased_at, content_tsv as words
 from memories
 where workspace_id = ?1 and developer_id = ?2 and erased_at is null
   and (created_at, id) < (coalesce((select m.created_at from memories m
                                     where m.workspace_id = ?1 and m.developer_id = ?2 and m.id = ?3), '~'), coalesce(?3, ''))
+  and (?5 is null or user_id = ?5) and (?6 is null or category = ?6)
 order by created_at desc, id desc
 limit ?4;
 
@@ -112,29 +114,38 @@ limit ?6;
 
 -- count_words
 -- The number of memories that contain each word, and under '' the number of all memories, to separate rare words from
--- common ones.
+-- common ones; a word that ends with an asterisk is the beginning of a word.
 select value as word,
        (select count(*) from
            (select 1 from memory_words cross join memories m on m.number = memory_words.rowid
-            where memory_words match '"' || value || '"' and m.workspace_id = ?1 and m.developer_id = ?2
+            where memory_words match '"' || rtrim(value, '*') || iif(value like '%*', '" *', '"')
+              and m.workspace_id = ?1 and m.developer_id = ?2
               and m.erased_at is null and (m.expires_at is null or m.expires_at > ?5)
+              and (?6 is null or m.user_id = ?6) and (?7 is null or m.category = ?7)
             limit ?4)) as memories
 from json_each(?3)
 union all
 select '', (select count(*) from
                (select 1 from memories
-                where workspace_id = ?1 and developer_id = ?2 and erased_at is null limit 10 * ?4));
+                where workspace_id = ?1 and developer_id = ?2 and erased_at is null
+                  and (?6 is null or user_id = ?6) and (?7 is null or category = ?7)
+                limit 10 * ?4));
 
 -- find_candidates
--- Memories with at least one of these words, newest first; a rule decides which of them are relevant.
+-- Memories with at least one of these words, best first; a rule decides which of them are relevant. If all the words are
+-- common, those that contain them together come first.
 select m.id, m.user_id, m.content, m.category, m.metadata, m.source_type, m.confidence, m.lineage, m.last_used_at, m.use_count,
        m.expires_at, m.created_at, m.updated_at, m.erased_at, m.content_tsv as words
 from memory_words cross join memories m on m.number = memory_words.rowid
-where memory_words match (select group_concat('"' || value || '"', ' OR ') from json_each(?3))
+where memory_words match
+        (select group_concat('"' || rtrim(value, '*') || iif(value like '%*', '" *', '"'), ' OR ') from json_each(?3))
+        || coalesce((select ' OR (' || group_concat('"' || rtrim(value, '*') || iif(value like '%*', '" *', '"'), ' AND ') || ')'
+                     from json_each(?4) having count(*) > 0), '')
   and m.workspace_id = ?1 and m.developer_id = ?2
-  and m.erased_at is null and (m.expires_at is null or m.expires_at > ?5)
-order by m.updated_at desc, m.id desc
-limit ?4;
+  and m.erased_at is null and (m.expires_at is null or m.expires_at > ?6)
+  and (?7 is null or m.user_id = ?7) and (?8 is null or m.category = ?8)
+order by memory_words.rank, m.updated_at desc, m.id desc
+limit ?5;
 
 -- note_use
 -- Counts one more use of each of these memories, in one statement.

@@ -1,9 +1,10 @@
 """What may be remembered, how belief in it moves, and what answers a question.
 
 Relevance is the share of a question's words that a memory has, each weighted by how rare it is
-among all memories; a word that no memory has weighs most, so a question about something else is
-declined. Relevance alone decides whether a memory is an answer. How new, believed and used the
-memory is only changes the order among answers.
+among all memories and by how much it can mean; a word that no memory has weighs most, so a question
+about something else is declined. Relevance alone decides, and about the answer as a whole: where
+one memory is relevant enough, all that have words of the question are ranked, as a plain search
+would rank them. How new, believed and used a memory is decides between those that are about equal.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, clock
 from holdfast.memories.model import Memory, MemoryMatch
-from holdfast.memories.words import extract_words
+from holdfast.memories.words import extract_words, measure_meaning
 
 SOURCE_TYPES = ("explicit", "implicit", "bootstrap", "tool_output")
 
@@ -38,13 +39,20 @@ WITNESS = 0.25  # of the doubt that is left goes with each session that says the
 DOUBT = 0.5  # of the belief stays after each session that says otherwise
 
 LIMIT = 5
-MIN_RELEVANCE = 0.35
+MIN_RELEVANCE = 0.25
 CANDIDATES = 300  # memories that are looked at for one question
 MOST_COUNTED = 1000  # a word in more memories than that weighs next to nothing
 LEAST_TOTAL = 100
+MOST_COMMON = 32  # common words that together lead to a memory that none of them leads to
+BEGINNING_CHARS, MOST_BEGINNINGS = 3, 16  # of unknown words, which may be cut short
+BEGINNING = 0.7  # of a word's weight counts where a memory only has a longer word
+LENGTH_SHARE, SATURATION = 0.75, 1.2  # b and k1 of bm25
 HALF_LIFE_DAYS = 90.0
 FULL_USE = 100  # being used more often than that adds nothing
-RECENCY, BELIEF, USE = 0.10, 0.10, 0.05  # how much each can add to an answer's score
+RECENCY, BELIEF, USE = 0.02, 0.02, 0.01  # how much each can add to an answer's score
+
+# A namespace and a category that memories are to have; None for any.
+Kind = tuple[str | None, str | None]
 
 
 @dataclass(frozen=True)
@@ -85,7 +93,7 @@ def check_statement(
         content=text,
         content_hash=hash_content(text),
         words=tuple(sorted(extract_words(text))),
-        category=_check_optional_label("category", category),
+        category=check_optional_label("category", category),
         metadata=_format_metadata(metadata),
         source_type=source_type,
         expires_at=_find_end(now, ttl_days),
@@ -107,7 +115,7 @@ def _find_end(now: datetime, ttl_days: object) -> datetime | None:
 
 def with_source(statement: Statement, user_id: object, session_id: str | None) -> Statement:
     """With its namespace, if another than the developer's own is given, and its first witness."""
-    namespace = _check_optional_label("user_id", user_id)
+    namespace = check_optional_label("user_id", user_id)
     if session_id is None:
         return replace(statement, user_id=namespace, lineage=())
     return replace(statement, user_id=namespace, lineage=(session_id,))
@@ -121,9 +129,16 @@ def hash_content(content: str) -> bytes:
 
 
 def check_query(query: object) -> list[str]:
-    """All words that are asked for; none where the question has only stop words."""
+    """All words that are asked for."""
     text = _check_filled("query", query, QUERY_BYTES)
     return sorted(extract_words(text))
+
+
+def check_kind(namespace: object, category: object) -> Kind:
+    return (
+        check_optional_label("namespace", namespace),
+        check_optional_label("category", category),
+    )
 
 
 def check_match(match: object) -> str:
@@ -161,7 +176,7 @@ def check_label(field: str, value: object) -> str:
     return checked
 
 
-def _check_optional_label(field: str, value: object) -> str | None:
+def check_optional_label(field: str, value: object) -> str | None:
     if value is None:
         return None
     return check_label(field, value)
@@ -225,7 +240,7 @@ def weigh(asked: Iterable[str], counts: Mapping[str, int], total: int) -> dict[s
     weights = {}
     for word in asked:
         count = counts.get(word, 0)
-        weights[word] = _weigh_word(count, population)
+        weights[word] = measure_meaning(word) * _weigh_word(count, population)
     return weights
 
 
@@ -235,17 +250,43 @@ def _weigh_word(count: int, population: int) -> float:
     return math.log(1 + rarity)
 
 
+def list_beginnings(counts: Mapping[str, int]) -> list[str]:
+    """The unknown words, each as the beginning of a longer one: `kuber*`."""
+    unknown = [word for word in counts if not counts[word] and len(word) >= BEGINNING_CHARS]
+    telling = [word for word in unknown if measure_meaning(word) == 1]
+    return [f"{word}*" for word in telling[:MOST_BEGINNINGS]]
+
+
+def with_beginnings(counts: Mapping[str, int], begun: Mapping[str, int]) -> dict[str, int]:
+    """The same words, each unknown one replaced by its beginning where that is known."""
+    known = {word for word in begun if begun[word]}
+    rest = {word: count for word, count in counts.items() if f"{word}*" not in known}
+    return rest | {word: begun[word] for word in known}
+
+
 def choose_words(counts: Mapping[str, int]) -> list[str]:
     """The words to look memories up by: the rarest first, until they lead to enough of them."""
     chosen: list[str] = []
     found = 0
-    known = [word for word in counts if counts[word]]
-    for word in sorted(known, key=lambda word: (counts[word], word)):
+    for word in _list_known(counts):
         count = counts[word]
         if not chosen or found + count <= CANDIDATES:
             chosen.append(word)
             found += count
     return chosen
+
+
+def choose_common_words(counts: Mapping[str, int]) -> list[str]:
+    """Where even the rarest word leads to too many: those that the best memories have together."""
+    known = _list_known(counts)
+    if not known or counts[known[0]] <= CANDIDATES:
+        return []
+    return known[:MOST_COMMON]
+
+
+def _list_known(counts: Mapping[str, int]) -> list[str]:
+    known = [word for word in counts if counts[word]]
+    return sorted(known, key=lambda word: (counts[word], word))
 
 
 def rank(
@@ -256,13 +297,22 @@ def rank(
     limit: int,
     min_relevance: float,
 ) -> list[MemoryMatch]:
-    """Those that are relevant enough, best first; in the same order on every engine."""
-    matches = []
-    for memory, has in candidates:
+    """All that have a word in common, best first, if the most relevant one is relevant enough."""
+    rated = []
+    for memory, words in candidates:
+        has = frozenset(words)
         relevance = measure_relevance(has, weights)
-        if relevance >= min_relevance and relevance > 0:
-            matches.append(_rate(memory, relevance, now))
-    return sorted(matches, key=_order)[:limit]
+        if relevance > 0:
+            rated.append((memory, has, relevance))
+    if max((relevance for *_, relevance in rated), default=0.0) < min_relevance:
+        return []
+    mean = sum(len(has) for _, has, _ in rated) / max(len(rated), 1)
+    matches = []
+    for memory, has, relevance in rated:
+        match = _rate(memory, relevance, _measure_brevity(len(has), mean), now)
+        has_other_words = has != weights.keys()
+        matches.append((has_other_words, *_order(match), match))
+    return [match for *_, match in sorted(matches, key=lambda entry: entry[:-1])[:limit]]
 
 
 def _order(match: MemoryMatch) -> tuple[float, int, str]:
@@ -271,20 +321,36 @@ def _order(match: MemoryMatch) -> tuple[float, int, str]:
     return -match.score, -updated, match.memory.id
 
 
+def _measure_brevity(length: int, mean: float) -> float:
+    """As in bm25: a word says more in a short text than in a long one."""
+    share = 1 - LENGTH_SHARE + LENGTH_SHARE * length / mean
+    return (SATURATION + 1) / (1 + SATURATION * share)
+
+
 def measure_relevance(has: Iterable[str], weights: Mapping[str, float]) -> float:
     """The weight of the words that a memory has, as a share of all that were asked for."""
     total = math.fsum(weights.values())
     if not total:
         return 0.0
-    met = math.fsum(weights[word] for word in set(has) if word in weights)
+    words = frozenset(has)
+    met = math.fsum(weight * _measure_presence(word, words) for word, weight in weights.items())
     return round(met / total, 4)
 
 
-def _rate(memory: Memory, relevance: float, now: datetime) -> MemoryMatch:
+def _measure_presence(word: str, has: frozenset[str]) -> float:
+    """1 for a word that is there, less for the beginning of another word."""
+    if word in has:
+        return 1.0
+    if word.endswith("*") and any(known.startswith(word[:-1]) for known in has):
+        return BEGINNING
+    return 0.0
+
+
+def _rate(memory: Memory, relevance: float, brevity: float, now: datetime) -> MemoryMatch:
     bonus = RECENCY * _measure_recency(memory, now)
     bonus += BELIEF * memory.confidence
     bonus += USE * _measure_use(memory)
-    score = relevance * (1 + bonus)
+    score = relevance * brevity * (1 + bonus)
     return MemoryMatch(memory, relevance, round(score, 6))
 
 

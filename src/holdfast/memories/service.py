@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from asyncio import Task
     from datetime import datetime
 
-    from holdfast.memories.rules import Statement
+    from holdfast.memories.rules import Kind, Statement
     from holdfast.storage.database import Transaction
 
 T = TypeVar("T")
@@ -123,26 +123,41 @@ class MemoryService:
         return _require(found, memory_id)
 
     async def recall(
-        self, query: str, *, limit: int = rules.LIMIT, min_relevance: float = rules.MIN_RELEVANCE
+        self,
+        query: str,
+        *,
+        limit: int = rules.LIMIT,
+        min_relevance: float = rules.MIN_RELEVANCE,
+        namespace: str | None = None,
+        category: str | None = None,
     ) -> list[MemoryMatch]:
         """What answers a question, best first; nothing where no memory is relevant enough."""
         words = rules.check_query(query)
         most = rules.check_limit(limit)
         least = rules.check_share("min_relevance", min_relevance)
-        found = await self._find_answers(words, most, least)
+        kind = rules.check_kind(namespace, category)
+        found = await self._find_answers(words, kind, most, least)
         if found:
             await self._note_use([match.memory.id for match in found])
         return found
 
-    async def list_memories(self, limit: int = PAGE, below: str | None = None) -> Sequence[Memory]:
+    async def list_memories(
+        self,
+        limit: int = PAGE,
+        below: str | None = None,
+        *,
+        namespace: str | None = None,
+        category: str | None = None,
+    ) -> Sequence[Memory]:
         """Newest first, expired ones too; `below` is the last id of the page before."""
         checked = rules.check_limit(limit)
+        kind = rules.check_kind(namespace, category)
         last = None
         if below is not None:
             newer = await self.get_memory(below)
             last = newer.id
         found: list[Memory] = []
-        while page := await self.store.list_newest(last, checked):
+        while page := await self.store.list_newest(last, checked, kind):
             found += await self._drop_forgotten(page)
             last = page[-1].id
             is_last_page = len(page) < checked
@@ -199,24 +214,38 @@ class MemoryService:
     # --- within -----------------------------------------------------------------------------------
 
     async def _find_answers(
-        self, asked: Sequence[str], limit: int, min_relevance: float
+        self, asked: Sequence[str], kind: Kind, limit: int, min_relevance: float
     ) -> list[MemoryMatch]:
-        if not asked:
-            return []
         now = clock.now()
-        counts, total = await self.store.count_words(asked, rules.MOST_COUNTED, now)
-        chosen = rules.choose_words(counts)
-        if not chosen:
+        counts, total = await self._count_words(asked, kind, now)
+        if not any(counts.values()):
             return []
-        candidates = await self._find_candidates(chosen, now)
-        weights = rules.weigh(asked, counts, total)
+        candidates = await self._find_candidates(counts, kind, now)
+        weights = rules.weigh(counts, counts, total)
         return rules.rank(candidates, weights, now=now, limit=limit, min_relevance=min_relevance)
 
+    async def _count_words(
+        self, asked: Sequence[str], kind: Kind, now: datetime
+    ) -> tuple[dict[str, int], int]:
+        """A word that no memory has may be the beginning of one."""
+        counts, total = await self.store.count_words(asked, rules.MOST_COUNTED, now, kind)
+        beginnings = rules.list_beginnings(counts)
+        if not beginnings:
+            return counts, total
+        begun, _ = await self.store.count_words(beginnings, rules.MOST_COUNTED, now, kind)
+        return rules.with_beginnings(counts, begun), total
+
     async def _find_candidates(
-        self, words: Sequence[str], now: datetime
+        self, counts: Mapping[str, int], kind: Kind, now: datetime
     ) -> list[tuple[Memory, Iterable[str]]]:
         """Memories that have one of these words, each with all words that it has."""
-        found = await self.store.find_candidates(words, rules.CANDIDATES, now)
+        found = await self.store.find_candidates(
+            rules.choose_words(counts),
+            rules.choose_common_words(counts),
+            rules.CANDIDATES,
+            now,
+            kind,
+        )
         kept = await self._drop_forgotten([memory for memory, _ in found])
         kept_ids = {memory.id for memory in kept}
         return [(memory, has) for memory, has in found if memory.id in kept_ids]

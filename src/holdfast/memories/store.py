@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from holdfast.ground import clock
 from holdfast.memories.errors import ForeignTableError
 from holdfast.memories.model import Memory, make_memory
-from holdfast.memories.rules import Statement, get_words
+from holdfast.memories.rules import Kind, Statement, get_words
 from holdfast.storage.errors import IdTakenError
 from holdfast.storage.queries import Room
 
@@ -111,8 +111,8 @@ class MemoryStore:
     async def list(self, after: str | None, limit: int) -> Sequence[Memory]:
         return await self._list(QUERIES["list_memories"], after, limit)
 
-    async def list_newest(self, below: str | None, limit: int) -> Sequence[Memory]:
-        return await self._list(QUERIES["newest_memories"], below, limit)
+    async def list_newest(self, below: str | None, limit: int, kind: Kind) -> Sequence[Memory]:
+        return await self._list(QUERIES["newest_memories"], below, limit, *kind)
 
     async def list_matching(self, text: str, after: str, limit: int) -> Sequence[Memory]:
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
@@ -123,21 +123,35 @@ class MemoryStore:
         return [make_memory(row) for row in rows]
 
     async def count_words(
-        self, words: Iterable[str], most: int, now: datetime
+        self, words: Iterable[str], most: int, now: datetime, kind: Kind
     ) -> tuple[dict[str, int], int]:
-        """In how many memories each word is, and how many memories there are."""
+        """In how many memories each word is, and how many memories there are; `kuber*` is any word
+        that begins so.
+        """
         rows = await self.database.read(
-            QUERIES["count_words"], *self.owner, _as_json(words), most, clock.to_text(now)
+            QUERIES["count_words"], *self.owner, _as_json(words), most, clock.to_text(now), *kind
         )
         counts = {word: count for word, count in rows}  # noqa: C416  # a row is not a pair to mypy
         total = counts.pop("")
         return counts, total
 
     async def find_candidates(
-        self, words: Iterable[str], limit: int, now: datetime
+        self,
+        words: Iterable[str],
+        common_words: Iterable[str],
+        limit: int,
+        now: datetime,
+        kind: Kind,
     ) -> Sequence[tuple[Memory, Iterable[str]]]:
+        """Those with one of the words, those with all of the common ones first."""
         rows = await self.database.read(
-            QUERIES["find_candidates"], *self.owner, _as_json(words), limit, clock.to_text(now)
+            QUERIES["find_candidates"],
+            *self.owner,
+            _as_json(words),
+            _as_json(common_words),
+            limit,
+            clock.to_text(now),
+            *kind,
         )
         return [_make_candidate(row) for row in rows]
 

@@ -15,22 +15,26 @@ from functools import lru_cache
 
 WORD_CHARS = 64
 
-# Words that a question is made of and not about; apostrophes are left out.
-_STOP_WORDS = """
-a about again all also always am an and another any anybody anyone anything are as at be because
-been before being between both but by came can cannot cant could did didnt do does doesnt doing done
-dont down during each either else even ever every everything few for from gave get gets getting give
-given gives go goes going gone got had has hasnt have having he her here hers him his how however i
-if im in instead into is isnt it its ive just keep know let lets like made make makes making many
-may me might mine more most much must my need needed needs neither never no nobody none nor not
-nothing now of off often on once one only or other our ours out over own please quite rather really
-said same say says shall she should shouldnt so some somebody someone something still such take
-taken tell than that thats the their theirs them then there these they thing things this those
-though through to told too under until up upon us use used uses using very via want wanted wants was
-wasnt way we well went were what whats when where whereas whether which while who whom whose why
-will with within without wont would yes yet you your yours
+# Words that a sentence is built with; apostrophes are left out.
+_FUNCTION_WORDS = """
+a about am an and are as at be been being but by can cannot cant could did didnt do does doesnt
+doing dont for from had has hasnt have having he her hers him his how i if im in into is isnt it its
+ive may me might mine must my no nor not of off on or our ours out over shall she should shouldnt so
+some such than that thats the their theirs them then there these they this those to too up us was
+wasnt we were what whats when where which while who whom whose why will with wont would you your
+yours
 """
-STOP_WORDS = frozenset(_STOP_WORDS.split())
+# Words that fit any subject, so that having one of them in common says little.
+_LIGHT_WORDS = """
+again all also always another any anybody anyone anything because before between both came done down
+during each either else even ever every everything few gave get gets getting give given gives go
+goes going gone got here however instead just keep know let lets like made make makes making many
+more most much need needed needs neither never nobody none nothing now often once one only other own
+please quite rather really said same say says somebody someone something still take taken tell thing
+things though through told under until upon use used uses using very via want wanted wants way well
+went whereas whether within without yes yet
+"""
+FUNCTION_SHARE, LIGHT_SHARE = 0.2, 0.5
 # What developers write short and ask for long, or the other way round.
 SHORT_FORMS = {
     "auth": "authentication",
@@ -67,7 +71,14 @@ def extract_words(text: str) -> frozenset[str]:
     normal = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text))
     for token in _split_tokens(normal):
         found.update(_split_token(token))
-    return frozenset(found)
+    return frozenset(found or _spell_signs(text))
+
+
+def _spell_signs(text: str) -> Iterator[str]:
+    """Each sign of a text that has no letters, as a word that both indexes take."""
+    for sign in text:
+        if not sign.isspace():
+            yield f"u{ord(sign):x}"
 
 
 def _split_tokens(text: str) -> Iterator[str]:
@@ -92,9 +103,8 @@ def _split_token(token: str) -> Iterator[str]:
             parts += _HUMP.split(piece)
     for part in parts:
         yield from _split_part(_fold(part))
-    whole = _fold("".join(parts))[:WORD_CHARS]
-    if len(parts) > 1 and whole:
-        yield whole
+    if len(parts) > 1:
+        yield from _stem_part(_fold("".join(parts)))
 
 
 def _split_part(part: str) -> Iterator[str]:
@@ -114,7 +124,7 @@ def _split_into_pairs(characters: str) -> Iterator[str]:
 
 
 def _stem_part(part: str) -> Iterator[str]:
-    if part and part not in STOP_WORDS:
+    if part:
         word = SHORT_FORMS.get(part, part)
         yield stem(word[:WORD_CHARS])
 
@@ -123,6 +133,20 @@ def _fold(part: str) -> str:
     """Without case and accents."""
     bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", part.casefold()))
     return unicodedata.normalize("NFC", bare)
+
+
+def measure_meaning(word: str) -> float:
+    """How much a word counts beside others that are as rare: whatever a question is about, it is
+    asked with the same small words.
+    """
+    return _shares().get(word, 1.0)
+
+
+@lru_cache(maxsize=1)
+def _shares() -> dict[str, float]:
+    light = dict.fromkeys(map(stem, _LIGHT_WORDS.split()), LIGHT_SHARE)
+    function = dict.fromkeys(map(stem, _FUNCTION_WORDS.split()), FUNCTION_SHARE)
+    return light | function
 
 
 # --- English endings (after Porter, 1980; each table has the longest first) -----------------------

@@ -5,7 +5,9 @@ The commands to import and export load the module for JSON lines only when they 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
 import click
 
@@ -18,6 +20,13 @@ from holdfast.surfaces.cli.running import Group, Output, prints, run_write
 
 NOTHING = "Nothing that answers this is remembered."
 NONE = "Nothing is remembered yet. Keep a statement with `holdfast memory remember TEXT`."
+
+
+def of_kind(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Which memories are meant."""
+    category = click.option("--category", metavar="C", help="Only of this category")
+    namespace = click.option("--namespace", metavar="N", help="Only of this namespace")
+    return category(namespace(function))
 
 
 @click.group("memory", cls=Group)
@@ -68,11 +77,27 @@ def remember(
     metavar="X",
     help="Least share of words, 0 to 1",
 )
+@of_kind
 @prints
-def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -> Output:
+def recall(
+    app: App,
+    words: tuple[str, ...],
+    limit: int,
+    min_relevance: float,
+    category: str | None,
+    namespace: str | None,
+) -> Output:
     """Show what answers a question, best first"""
     question = " ".join(words)
-    found = app.run(app.scope.memories.recall(question, limit=limit, min_relevance=min_relevance))
+    found = app.run(
+        app.scope.memories.recall(
+            question,
+            limit=limit,
+            min_relevance=min_relevance,
+            namespace=namespace,
+            category=category,
+        )
+    )
     data = {"memories": [match.to_dict() for match in found]}
     lines = [_describe_match(match) for match in found]
     return Output(data, "\n".join(lines) or NOTHING)
@@ -81,10 +106,15 @@ def recall(app: App, words: tuple[str, ...], limit: int, min_relevance: float) -
 @command.command("list")
 @click.option("--limit", default=20, show_default=True, metavar="N", help="At most N")
 @click.option("--below", metavar="ID", help="Older than this one")
+@of_kind
 @prints
-def list_(app: App, limit: int, below: str | None) -> Output:
+def list_(
+    app: App, limit: int, below: str | None, category: str | None, namespace: str | None
+) -> Output:
     """List what is remembered, newest first"""
-    found = app.run(app.scope.memories.list_memories(limit, below))
+    found = app.run(
+        app.scope.memories.list_memories(limit, below, namespace=namespace, category=category)
+    )
     now = clock.now()
     data = [{**memory.to_dict(), "expired": memory.is_expired(now)} for memory in found]
     lines = [_describe_listed(memory, now) for memory in found]

@@ -35,6 +35,8 @@ class Question(QueryModel):
         MIN_RELEVANCE, description="Least share of the question's words, 0 to 1"
     )
     below: Text = Field(None, description="Without a question: older than this one")
+    namespace: Text = Field(None, description="Only of this namespace")
+    category: Text = Field(None, description="Only of this category")
 
 
 class Remember(RequestModel):
@@ -78,11 +80,12 @@ async def recall(app: Here, asked: Annotated[Question, Query()]) -> Response:
     newest first
     """
     found: Sequence[Any]
+    kind = {"namespace": asked.namespace, "category": asked.category}
     if asked.query is None:
-        found = await app.scope.memories.list_memories(asked.limit, asked.below)
+        found = await app.scope.memories.list_memories(asked.limit, asked.below, **kind)
     else:
         found = await app.scope.memories.recall(
-            asked.query, limit=asked.limit, min_relevance=asked.min_relevance
+            asked.query, limit=asked.limit, min_relevance=asked.min_relevance, **kind
         )
     return JSONResponse({"memories": [memory.to_dict() for memory in found]})
 

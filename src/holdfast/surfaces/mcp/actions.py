@@ -30,7 +30,7 @@ CALLS = {
     "git.status": "look at the state of that repository with git",
     "memory.export": "ask the person who runs the server to run `holdfast memory export FILE`",
     "memory.import": None,
-    "memory.list": "memory operation=recall query=TEXT",
+    "memory.list": "memory operation=list",
     "proof.list": "repo_context operation=load",
     "prove": PROVE,
     "repository.name": SWITCH_ON,

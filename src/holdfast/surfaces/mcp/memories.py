@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from holdfast.surfaces.mcp.call import Call
 
 STATEMENT = ("category", "source_type", "ttl_days")
+KIND = ("namespace", "category")
+QUESTION = (*KIND, "limit", "min_relevance")
+LISTED = 20
 NOTHING = (
     "Nothing that answers this is remembered. Do not guess: look at the repository, or ask.",
 )
@@ -52,11 +55,17 @@ async def remember(call: Call) -> Answer:
 
 
 async def recall(call: Call) -> Answer:
-    limits = call.pick("limit", "min_relevance")
+    limits = call.pick(*QUESTION)
     found = await call.scope.memories.recall(call.arguments["query"], **limits)
     if not found:
         return Answer({"memories": []}, next_actions=NOTHING)
     return Answer({"memories": [match.to_dict() for match in found]})
+
+
+async def list_memories(call: Call) -> Answer:
+    given = {"limit": LISTED} | call.pick(*KIND, "limit")
+    found = await call.scope.memories.list_memories(**given)
+    return Answer({"memories": [memory.to_dict() for memory in found]})
 
 
 async def corroborate(call: Call) -> Answer:
@@ -119,7 +128,7 @@ def _make_statement_properties() -> dict[str, Schema]:
 
     return {
         "content": make_text_schema("remember: one self-contained statement"),
-        "category": make_text_schema("remember: what kind of statement, such as decision or setup"),
+        "category": make_text_schema("What kind of statement, such as decision or setup"),
         "source_type": {
             "type": "string",
             "enum": list(rules.SOURCE_TYPES),
@@ -141,10 +150,11 @@ def _make_question_properties() -> dict[str, Schema]:
 
     return {
         "query": make_text_schema("recall: the question, in its own words"),
+        "namespace": {"type": "string"},
         "limit": {
             "type": "integer",
             "minimum": 1,
-            "description": f"recall: at most so many, {rules.LIMIT} by default",
+            "description": f"At most so many; recall {rules.LIMIT}, list {LISTED} by default",
         },
         "min_relevance": {
             "type": "number",
@@ -163,7 +173,8 @@ TOOLS = (
         "Remember and recall statements",
         (
             Operation("remember", remember, needs=("content",), takes=STATEMENT, writes=True),
-            Operation("recall", recall, needs=("query",), takes=("limit", "min_relevance")),
+            Operation("recall", recall, needs=("query",), takes=QUESTION),
+            Operation("list", list_memories, takes=(*KIND, "limit")),
             Operation("corroborate", corroborate, needs=("memory_id",), writes=True),
             Operation("contradict", contradict, needs=("memory_id",), writes=True),
             Operation("forget", forget, needs=("memory_id",), writes=True),
