@@ -4,6 +4,7 @@
 #   make test     all tests, with coverage per room;  make test ARGS="tests/sessions -k append" for a part
 #   make check    format, lint, types, import contracts, tests: what CI runs
 #   make bench    side by side with peers in one run; writes docs/benchmarks.md
+#   make quiz     what the next agent is handed after three sessions; writes its tables in docs/benchmarks.md
 #   make soak     fault and security tests at full counts
 #   make docs     write the generated pages again
 #   make contract write the golden file of the names that others call again, when a change of them is meant
@@ -11,7 +12,7 @@
 #   make mutants  do the tests notice a change?  ARGS="--count 300 --seed 1 --room sessions"; see docs/howto/mutants.md
 #   make walks    how many files and functions a call passes through;  ARGS=--list names them
 
-.PHONY: help setup demo chromium test check lint bench soak docs contract house mutants walks clean
+.PHONY: help setup demo chromium test check lint bench quiz soak docs contract house mutants walks clean
 
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -72,6 +73,9 @@ check: lint
 
 bench: $(BENCH)
 	.venv-bench/bin/python -m bench $(ARGS)
+
+quiz: $(DEV)
+	@$(PY) -m bench.quiz $(ARGS)
 
 soak: $(DEV) chromium
 	HOLDFAST_SCALE=$${HOLDFAST_SCALE:-1.0} $(PY) -m pytest --timeout 7200 -m "soak or not soak" $(if $(strip $(ARGS)),$(ARGS),$(wildcard tests/faults tests/security))

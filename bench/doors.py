@@ -104,10 +104,13 @@ OWNER = owner_of("local", DEVELOPER)
 class Pipe:
     """A server at the other end of two pipes, one JSON line each way."""
 
-    def __init__(self, argv: Sequence[str], environment: dict[str, str]):
+    def __init__(
+        self, argv: Sequence[str], environment: dict[str, str], folder: Path | None = None
+    ):
         self.process: Any = subprocess.Popen(
             argv,
             env=environment,
+            cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -177,8 +180,8 @@ class Wire:
 
 
 @contextmanager
-def pipe(argv: Sequence[str], environment: dict[str, str]) -> Any:
-    opened = Pipe(argv, environment)
+def pipe(argv: Sequence[str], environment: dict[str, str], folder: Path | None = None) -> Any:
+    opened = Pipe(argv, environment, folder)
     try:
         yield opened
     finally:
