@@ -22,8 +22,9 @@ MARK = re.compile(
     r"\b(changed|gone|stale|deleted|missing|unproven)\b|not found|no longer|proves nothing",
     re.IGNORECASE,
 )
-HEADING_MARK = re.compile(r"\bSTALE\b|\[(stale|changed)\]|no longer hold")
 HEADING = re.compile(r"[A-Z]{3,}")
+# "CLAIMS 4: 1 changed" marks no claim; a summary is marked as a whole.
+HEADING_MARK = re.compile(r"\bstale\b|^(SUMMARY|GOAL)\b.*(changed|another tree)", re.IGNORECASE)
 DOORS = ("bundle", "planning bundle", "load")
 
 

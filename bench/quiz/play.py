@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, singledispatchmethod
@@ -34,7 +34,7 @@ VARIABLE = re.compile(r"receipt \S+|b-[0-9a-f]+|\d{4}-\d\d-\d\d|\d\d-\d\d \d\d:\
 
 @dataclass(frozen=True)
 class View:
-    """What an agent got: two bundles, and what is one call away."""
+    """What an agent got: two bundles, `load`, and the other calls that it might make."""
 
     situation: str
     client: str
@@ -53,7 +53,7 @@ class Player:
         self.proofs: dict[str, str] = {}
         self.door: Door | None = None
 
-    def play(self) -> Iterator[View]:
+    def play(self, clients: Iterable[str] = CLIENTS) -> Iterator[View]:
         """All sessions, and the views of the agents that come after them."""
         self.make_repository()
         *earlier, last = self.story.sessions
@@ -65,7 +65,7 @@ class Player:
             self.do_all(self.story.edits)
             yield self.look(door, COMPACTED, last.client)
         yield self.look_anew(SAME_BRANCH, NEXT_AGENT)
-        for client in CLIENTS:
+        for client in clients:
             yield self.look_anew(IN_CLIENT, client)
         self.merge()
         yield self.look_anew(NEW_BRANCH, NEXT_AGENT)
@@ -90,6 +90,7 @@ class Player:
 
     def look_around(self, door: Door) -> tuple[Reply, ...]:
         return (
+            door.call("repo_context", operation="load", phase="planning"),
             door.call("session", operation="recent"),
             door.call("session", operation="state"),
             door.call("get_relevant_context"),

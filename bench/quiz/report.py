@@ -15,10 +15,11 @@ TITLE = "Continuity quiz"
 INTRODUCTION = """
 Written by `make quiz`. Three stories are recorded through a real `holdfast mcp`, three sessions each, in a real
 repository; then edits, deletions and renames falsify eight of the statements, and the next agent asks. Of 24 facts
-that it needs: how many are in its implementation bundle, and how many are there or one call away (`repo_context load`,
-`session recent` and `state`, `get_relevant_context`, `memory recall`, the prompt `workspace-resume`). A fact counts where
-text and structured content both have it. A falsified statement counts as shown where the bundle, the planning
-bundle or `load` has it without a mark. *Delivered* are the characters of the text and of the structured content.
+that it needs: how many are in its implementation bundle, and how many are there or one call away (`repo_context load` of
+either phase, `session recent` and `state`, `get_relevant_context`, `memory recall`, the prompt `workspace-resume`)? A fact
+counts where the text and the structured content both have it, and in a client where that half has it which the client
+hands to its model. A falsified statement counts as shown where the answer with the bundle, with the planning bundle or
+of `load` has it without a mark. *Delivered* are the characters of the answer's text and of its structured content.
 """  # noqa: E501 - the lines of the page
 HEAD = (
     "story",
@@ -82,8 +83,17 @@ def count_falsified(mark: Mark) -> int:
 
 def list_missed(marks: Sequence[Mark]) -> Iterator[str]:
     """For developers: which facts, and where."""
-    for mark in marks:
-        yield f"{mark.story} · {mark.situation} · {mark.client}"
-        yield f"  not in the bundle: {', '.join(mark.missing_in_bundle) or 'none'}"
-        yield f"  out of reach: {', '.join(mark.out_of_reach) or 'none'}"
-        yield f"  falsified, shown as true: {', '.join(mark.falsified_shown) or 'none'}"
+    for found in dict.fromkeys(map(describe_missed, marks)):
+        for mark in marks:
+            if describe_missed(mark) == found:
+                yield f"{mark.story} · {mark.situation} · {mark.client}"
+        yield found
+
+
+def describe_missed(mark: Mark) -> str:
+    missed = {
+        "not in the bundle": mark.missing_in_bundle,
+        "out of reach": mark.out_of_reach,
+        "falsified, shown as true": mark.falsified_shown,
+    }
+    return "\n".join(f"  {title}: {'; '.join(facts) or 'none'}" for title, facts in missed.items())

@@ -1,0 +1,49 @@
+"""A story of the quiz, played through real processes: what the next agent is handed.
+
+`make quiz` plays all stories in all situations and writes the figures to docs/benchmarks.md.
+"""
+
+from collections import Counter
+
+import pytest
+
+from bench.quiz.marking import Mark, mark
+from bench.quiz.play import COMPACTED, NEW_BRANCH, SAME_BRANCH, Player
+from bench.quiz.stories.search_index import STORY
+
+# What was reached: a change may raise a figure, and never lower it.
+IN_BUNDLE = {COMPACTED: 7, SAME_BRANCH: 7, NEW_BRANCH: 9}
+WITHIN_REACH = {COMPACTED: 24, SAME_BRANCH: 24, NEW_BRANCH: 19}
+# Of eight. `load` lists each claim a second time, without its verdict.
+FALSIFIED_SHOWN = {"bundle": 0, "planning bundle": 0, "load": 7}
+BUNDLE_CHARS = 1_700
+
+
+@pytest.fixture(scope="module")
+def marks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Mark]:
+    player = Player(STORY, tmp_path_factory.mktemp("quiz"))
+    return {view.situation: mark(STORY, view) for view in player.play(clients=())}
+
+
+def test_the_facts_that_a_successor_needs_are_in_the_bundle_or_one_call_away(
+    marks: dict[str, Mark],
+):
+    in_bundle = {situation: len(found.in_bundle) for situation, found in marks.items()}
+    within_reach = {situation: len(found.within_reach) for situation, found in marks.items()}
+
+    for situation in marks:
+        assert in_bundle[situation] >= IN_BUNDLE[situation], marks[situation].missing_in_bundle
+        assert within_reach[situation] >= WITHIN_REACH[situation], marks[situation].out_of_reach
+
+
+def test_nothing_that_was_falsified_is_shown_as_true(marks: dict[str, Mark]):
+    for found in marks.values():
+        shown = Counter(entry.partition(": ")[0] for entry in found.falsified_shown)
+        for door, most in FALSIFIED_SHOWN.items():
+            assert shown[door] <= most, found.falsified_shown
+
+
+def test_the_same_state_gives_the_same_bytes_within_the_limit(marks: dict[str, Mark]):
+    for found in marks.values():
+        assert found.has_same_bytes
+        assert found.bundle_chars <= BUNDLE_CHARS
