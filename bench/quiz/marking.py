@@ -83,7 +83,7 @@ def is_told(fact: Fact, replies: Sequence[Reply], view: View) -> bool:
     halves = {"text": texts, "structured": leaves}
     read = list(halves)
     if view.situation == IN_CLIENT:
-        read = [CLIENTS[view.client]]
+        read = [CLIENTS[view.client][1]]
     return all(has_all(fact.patterns, halves[name]) for name in read)
 
 

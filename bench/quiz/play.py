@@ -21,13 +21,13 @@ SAME_BRANCH, NEW_BRANCH, COMPACTED = (
     "After the merge, new branch",
     "After compaction, same session",
 )
-IN_CLIENT = "Next session, same branch, as the client's model sees it"
-# As they introduce themselves, and which half of an answer they hand to their model.
+IN_CLIENT = "Next session, same branch, in each client"
+# As they introduce themselves: our name, and which half of an answer they hand to their model.
 CLIENTS = {
-    "claude-code": "structured",
-    "codex-mcp-client": "structured",
-    "gemini-cli-mcp-client": "text",
-    "opencode": "text",
+    "claude-code": ("claude", "structured"),
+    "codex-mcp-client": ("codex", "structured"),
+    "gemini-cli-mcp-client": ("gemini", "text"),
+    "opencode": ("opencode", "text"),
 }
 VARIABLE = re.compile(r"receipt \S+|b-[0-9a-f]+|\d{4}-\d\d-\d\d|\d\d-\d\d \d\d:\d\d|\d\d:\d\dZ?")
 
