@@ -22,9 +22,9 @@ MARK = re.compile(
     r"\b(changed|gone|stale|deleted|missing|unproven)\b|not found|no longer|proves nothing",
     re.IGNORECASE,
 )
-HEADING = re.compile(r"[A-Z]{3,}")
+HEADING = re.compile(r"[A-Z]{3,}|Summary\b|Goal\b")
 # "CLAIMS 4: 1 changed" marks no claim; a summary is marked as a whole.
-HEADING_MARK = re.compile(r"\bstale\b|^(SUMMARY|GOAL)\b.*(changed|another tree)", re.IGNORECASE)
+HEADING_MARK = re.compile(r"(summary|goal)\b.*\b(stale|changed|another tree)\b", re.IGNORECASE)
 DOORS = ("bundle", "planning bundle", "load")
 
 
@@ -127,7 +127,7 @@ def is_line_believed(fact: Fact, lines: Sequence[str], number: int) -> bool:
         document = json.loads(line)
         return is_shown_in_json(fact, document, document)
     item = "\n".join([line, *list_indented(lines, number)])
-    return not MARK.search(item) and not HEADING_MARK.search(find_heading(lines, number))
+    return not MARK.search(item) and not HEADING_MARK.match(find_heading(lines, number))
 
 
 def list_indented(lines: Sequence[str], number: int) -> Iterator[str]:
@@ -149,11 +149,12 @@ def find_heading(lines: Sequence[str], number: int) -> str:
 
 
 def is_shown_in_json(fact: Fact, value: Any, container: Any) -> bool:
-    """`container` is the nearest object around a value: its other members may mark it."""
+    """`container` is the object whose member a value is: the other members may mark it."""
     if isinstance(value, dict):
-        return any(is_shown_in_json(fact, member, value) for member in value.values())
+        unmarked = [member for name, member in value.items() if not MARK.search(name)]
+        return any(is_shown_in_json(fact, member, value) for member in unmarked)
     if isinstance(value, list):
-        return any(is_shown_in_json(fact, member, container) for member in value)
+        return any(is_shown_in_json(fact, member, member) for member in value)
     if not isinstance(value, str) or not has_all(fact.patterns, value):
         return False
     if "\n" in value:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial, singledispatchmethod
+from functools import singledispatchmethod
 from pathlib import Path
 from typing import Any
 
@@ -76,17 +76,12 @@ class Player:
 
     def look(self, door: Door, situation: str, client: str) -> View:
         bundle = door.call("repo_context", operation="bundle")
-        view = partial(
-            View,
-            situation,
-            client,
-            bundle,
-            planning=door.call("repo_context", operation="bundle", phase="planning"),
-            load=door.call("repo_context", operation="load"),
-            others=self.look_around(door),
-        )
+        planning = door.call("repo_context", operation="bundle", phase="planning")
+        load = door.call("repo_context", operation="load")
+        others = self.look_around(door)
         again = self.ask_again(door, situation, client)
-        return view(has_same_bytes=hide_variable(bundle) == hide_variable(again))
+        is_same = hide_variable(bundle) == hide_variable(again)
+        return View(situation, client, bundle, planning, load, others, is_same)
 
     def look_around(self, door: Door) -> tuple[Reply, ...]:
         return (
