@@ -19,13 +19,13 @@ from bench.quiz.play import CLIENTS, IN_CLIENT, View
 from bench.quiz.story import Fact, Story
 
 MARK = re.compile(
-    r"\b(changed|gone|stale|deleted|missing|unproven)\b|not found|no longer|proves nothing",
+    r"\b(changed|gone|stale|deleted|missing|unproven)\b|not found|no longer|proves nothing"
+    r"|older tree|another tree",
     re.IGNORECASE,
 )
 HEADING = re.compile(r"[A-Z]{3,}|Summary\b|Goal\b")
 # "CLAIMS 4: 1 changed" marks no claim; a summary is marked as a whole.
-HEADING_MARK = re.compile(r"(summary|goal)\b.*\b(stale|changed|another tree)\b", re.IGNORECASE)
-DOORS = ("bundle", "planning bundle", "load")
+HEADING_MARK = re.compile(r"(summary|goal)\b.*\b(stale|changed|\w+ tree)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Mark:
 
 
 def mark(story: Story, view: View) -> Mark:
-    near = (view.bundle, view.load, *view.others)
-    text = find_bundle_text(view.bundle)
+    near = (view.bundle, *view.loads, *view.others)
+    text = view.bundle.bundle_text
     carried = [fact for fact in story.facts if is_told(fact, [view.bundle], view)]
     in_bundle = [fact.about for fact in carried if has_all(fact.patterns, text)]
     within_reach = [fact.about for fact in story.facts if is_told(fact, near, view)]
@@ -61,17 +61,12 @@ def mark(story: Story, view: View) -> Mark:
         within_reach=tuple(within_reach),
         missing_in_bundle=tuple(about for about in known if about not in in_bundle),
         out_of_reach=tuple(about for about in known if about not in within_reach),
-        falsified_shown=tuple(list_falsified(story, view)),
+        falsified_shown=tuple(dict.fromkeys(list_falsified(story, view))),
         bundle_chars=len(text),
         text_chars=len(view.bundle.text),
         structured_chars=view.bundle.structured_chars,
         has_same_bytes=view.has_same_bytes,
     )
-
-
-def find_bundle_text(reply: Reply) -> str:
-    text: str = reply.structured["data"]["bundle"]["text"]
-    return text
 
 
 # --- facts ----------------------------------------------------------------------------------------
@@ -107,7 +102,8 @@ def list_texts(value: Any) -> Iterator[str]:
 
 def list_falsified(story: Story, view: View) -> Iterator[str]:
     """`load: flush syncs` for each door that shows it as true, in either half."""
-    for door, reply in zip(DOORS, (view.bundle, view.planning, view.load), strict=True):
+    loads = [("load", reply) for reply in view.loads]
+    for door, reply in [("bundle", view.bundle), ("planning bundle", view.planning), *loads]:
         for fact in story.falsified:
             in_text = is_shown_as_true(fact, reply.text)
             if in_text or is_shown_in_json(fact, reply.structured, reply.structured):

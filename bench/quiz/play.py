@@ -29,18 +29,19 @@ CLIENTS = {
     "gemini-cli-mcp-client": ("gemini", "text"),
     "opencode": ("opencode", "text"),
 }
+OFFERED = re.compile(r"operation=load workstream_id=(\S+)")
 VARIABLE = re.compile(r"receipt \S+|b-[0-9a-f]+|\d{4}-\d\d-\d\d|\d\d-\d\d \d\d:\d\d|\d\d:\d\dZ?")
 
 
 @dataclass(frozen=True)
 class View:
-    """What an agent got: two bundles, `load`, and the other calls that it might make."""
+    """What an agent got: two bundles, `load` (also as the bundle offers it), and other calls."""
 
     situation: str
     client: str
     bundle: Reply
     planning: Reply
-    load: Reply
+    loads: tuple[Reply, ...]
     others: tuple[Reply, ...]
     has_same_bytes: bool
 
@@ -77,11 +78,17 @@ class Player:
     def look(self, door: Door, situation: str, client: str) -> View:
         bundle = door.call("repo_context", operation="bundle")
         planning = door.call("repo_context", operation="bundle", phase="planning")
-        load = door.call("repo_context", operation="load")
+        loads = tuple(self.load(door, bundle))
         others = self.look_around(door)
         again = self.ask_again(door, situation, client)
         is_same = hide_variable(bundle) == hide_variable(again)
-        return View(situation, client, bundle, planning, load, others, is_same)
+        return View(situation, client, bundle, planning, loads, others, is_same)
+
+    def load(self, door: Door, bundle: Reply) -> Iterator[Reply]:
+        """This line of work, and the one whose notes the bundle says that it shows."""
+        yield door.call("repo_context", operation="load")
+        for workstream_id in set(OFFERED.findall(bundle.bundle_text)):
+            yield door.call("repo_context", operation="load", workstream_id=workstream_id)
 
     def look_around(self, door: Door) -> tuple[Reply, ...]:
         return (

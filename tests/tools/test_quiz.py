@@ -96,7 +96,7 @@ def test_a_text_in_structured_content_is_read_by_its_lines():
 def make_view(situation: str, client: str, text: str, bundle_text: str) -> View:
     bundle = Reply(text, {"data": {"bundle": {"text": bundle_text}}})
     empty = Reply("", {})
-    return View(situation, client, bundle, empty, empty, (), has_same_bytes=True)
+    return View(situation, client, bundle, empty, (), (), has_same_bytes=True)
 
 
 @pytest.mark.parametrize(
