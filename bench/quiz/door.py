@@ -27,6 +27,11 @@ class Reply:
     structured: dict[str, Any]
 
     @property
+    def bundle_text(self) -> str:
+        text: str = self.structured["data"]["bundle"]["text"]
+        return text
+
+    @property
     def structured_chars(self) -> int:
         """Without blanks between the values, as it is sent and as clients write it."""
         return len(json.dumps(self.structured, ensure_ascii=False, separators=(",", ":")))

@@ -19,13 +19,13 @@ from bench.quiz.play import CLIENTS, IN_CLIENT, View
 from bench.quiz.story import Fact, Story
 
 MARK = re.compile(
-    r"\b(changed|gone|stale|deleted|missing|unproven)\b|not found|no longer|proves nothing",
+    r"\b(changed|gone|stale|deleted|missing|unproven)\b|not found|no longer|proves nothing"
+    r"|older tree|another tree",
     re.IGNORECASE,
 )
-HEADING = re.compile(r"[A-Z]{3,}")
+HEADING = re.compile(r"[A-Z]{3,}|Summary\b|Goal\b")
 # "CLAIMS 4: 1 changed" marks no claim; a summary is marked as a whole.
-HEADING_MARK = re.compile(r"\bstale\b|^(SUMMARY|GOAL)\b.*(changed|another tree)", re.IGNORECASE)
-DOORS = ("bundle", "planning bundle", "load")
+HEADING_MARK = re.compile(r"(summary|goal)\b.*\b(stale|changed|\w+ tree)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Mark:
 
 
 def mark(story: Story, view: View) -> Mark:
-    near = (view.bundle, view.load, *view.others)
-    text = find_bundle_text(view.bundle)
+    near = (view.bundle, *view.loads, *view.others)
+    text = view.bundle.bundle_text
     carried = [fact for fact in story.facts if is_told(fact, [view.bundle], view)]
     in_bundle = [fact.about for fact in carried if has_all(fact.patterns, text)]
     within_reach = [fact.about for fact in story.facts if is_told(fact, near, view)]
@@ -61,17 +61,12 @@ def mark(story: Story, view: View) -> Mark:
         within_reach=tuple(within_reach),
         missing_in_bundle=tuple(about for about in known if about not in in_bundle),
         out_of_reach=tuple(about for about in known if about not in within_reach),
-        falsified_shown=tuple(list_falsified(story, view)),
+        falsified_shown=tuple(dict.fromkeys(list_falsified(story, view))),
         bundle_chars=len(text),
         text_chars=len(view.bundle.text),
         structured_chars=view.bundle.structured_chars,
         has_same_bytes=view.has_same_bytes,
     )
-
-
-def find_bundle_text(reply: Reply) -> str:
-    text: str = reply.structured["data"]["bundle"]["text"]
-    return text
 
 
 # --- facts ----------------------------------------------------------------------------------------
@@ -83,7 +78,7 @@ def is_told(fact: Fact, replies: Sequence[Reply], view: View) -> bool:
     halves = {"text": texts, "structured": leaves}
     read = list(halves)
     if view.situation == IN_CLIENT:
-        read = [CLIENTS[view.client]]
+        read = [CLIENTS[view.client][1]]
     return all(has_all(fact.patterns, halves[name]) for name in read)
 
 
@@ -107,7 +102,8 @@ def list_texts(value: Any) -> Iterator[str]:
 
 def list_falsified(story: Story, view: View) -> Iterator[str]:
     """`load: flush syncs` for each door that shows it as true, in either half."""
-    for door, reply in zip(DOORS, (view.bundle, view.planning, view.load), strict=True):
+    loads = [("load", reply) for reply in view.loads]
+    for door, reply in [("bundle", view.bundle), ("planning bundle", view.planning), *loads]:
         for fact in story.falsified:
             in_text = is_shown_as_true(fact, reply.text)
             if in_text or is_shown_in_json(fact, reply.structured, reply.structured):
@@ -127,7 +123,7 @@ def is_line_believed(fact: Fact, lines: Sequence[str], number: int) -> bool:
         document = json.loads(line)
         return is_shown_in_json(fact, document, document)
     item = "\n".join([line, *list_indented(lines, number)])
-    return not MARK.search(item) and not HEADING_MARK.search(find_heading(lines, number))
+    return not MARK.search(item) and not HEADING_MARK.match(find_heading(lines, number))
 
 
 def list_indented(lines: Sequence[str], number: int) -> Iterator[str]:
@@ -149,11 +145,12 @@ def find_heading(lines: Sequence[str], number: int) -> str:
 
 
 def is_shown_in_json(fact: Fact, value: Any, container: Any) -> bool:
-    """`container` is the nearest object around a value: its other members may mark it."""
+    """`container` is the object whose member a value is: the other members may mark it."""
     if isinstance(value, dict):
-        return any(is_shown_in_json(fact, member, value) for member in value.values())
+        unmarked = [member for name, member in value.items() if not MARK.search(name)]
+        return any(is_shown_in_json(fact, member, value) for member in unmarked)
     if isinstance(value, list):
-        return any(is_shown_in_json(fact, member, container) for member in value)
+        return any(is_shown_in_json(fact, member, member) for member in value)
     if not isinstance(value, str) or not has_all(fact.patterns, value):
         return False
     if "\n" in value:

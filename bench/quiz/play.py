@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial, singledispatchmethod
+from functools import singledispatchmethod
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +21,27 @@ SAME_BRANCH, NEW_BRANCH, COMPACTED = (
     "After the merge, new branch",
     "After compaction, same session",
 )
-IN_CLIENT = "Next session, same branch, as the client's model sees it"
-# As they introduce themselves, and which half of an answer they hand to their model.
+IN_CLIENT = "Next session, same branch, in each client"
+# As they introduce themselves: our name, and which half of an answer they hand to their model.
 CLIENTS = {
-    "claude-code": "structured",
-    "codex-mcp-client": "structured",
-    "gemini-cli-mcp-client": "text",
-    "opencode": "text",
+    "claude-code": ("claude", "structured"),
+    "codex-mcp-client": ("codex", "structured"),
+    "gemini-cli-mcp-client": ("gemini", "text"),
+    "opencode": ("opencode", "text"),
 }
+OFFERED = re.compile(r"operation=load workstream_id=(\S+)")
 VARIABLE = re.compile(r"receipt \S+|b-[0-9a-f]+|\d{4}-\d\d-\d\d|\d\d-\d\d \d\d:\d\d|\d\d:\d\dZ?")
 
 
 @dataclass(frozen=True)
 class View:
-    """What an agent got: two bundles, `load`, and the other calls that it might make."""
+    """What an agent got: two bundles, `load` (also as the bundle offers it), and other calls."""
 
     situation: str
     client: str
     bundle: Reply
     planning: Reply
-    load: Reply
+    loads: tuple[Reply, ...]
     others: tuple[Reply, ...]
     has_same_bytes: bool
 
@@ -76,17 +77,18 @@ class Player:
 
     def look(self, door: Door, situation: str, client: str) -> View:
         bundle = door.call("repo_context", operation="bundle")
-        view = partial(
-            View,
-            situation,
-            client,
-            bundle,
-            planning=door.call("repo_context", operation="bundle", phase="planning"),
-            load=door.call("repo_context", operation="load"),
-            others=self.look_around(door),
-        )
+        planning = door.call("repo_context", operation="bundle", phase="planning")
+        loads = tuple(self.load(door, bundle))
+        others = self.look_around(door)
         again = self.ask_again(door, situation, client)
-        return view(has_same_bytes=hide_variable(bundle) == hide_variable(again))
+        is_same = hide_variable(bundle) == hide_variable(again)
+        return View(situation, client, bundle, planning, loads, others, is_same)
+
+    def load(self, door: Door, bundle: Reply) -> Iterator[Reply]:
+        """This line of work, and the one whose notes the bundle says that it shows."""
+        yield door.call("repo_context", operation="load")
+        for workstream_id in set(OFFERED.findall(bundle.bundle_text)):
+            yield door.call("repo_context", operation="load", workstream_id=workstream_id)
 
     def look_around(self, door: Door) -> tuple[Reply, ...]:
         return (

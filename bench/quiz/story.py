@@ -90,7 +90,6 @@ class WorkSession:
 @dataclass(frozen=True)
 class Story:
     name: str
-    about: str
     branch: str
     next_branch: str
     question: str  # what the next agent would ask its memory

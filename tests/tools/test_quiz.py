@@ -64,6 +64,7 @@ def test_a_story_has_short_and_long_texts(story: Story):
         "- flush() syncs the file\n    writer.py#flush: gone",
         "SUMMARY (stale, written at 4be07a1)\nflush() syncs the file",
         '{"claims": [{"text": "flush() syncs", "verdict": "changed"}]}',
+        '{"gone": ["flush() syncs"]}',
     ],
 )
 def test_a_statement_with_a_mark_is_not_shown_as_true(text: str):
@@ -78,6 +79,8 @@ def test_a_statement_with_a_mark_is_not_shown_as_true(text: str):
         "flush() syncs the file\nREPO: 3 files changed",
         "flush() syncs the file\n[changed] another claim",
         '{"claims": [{"text": "flush() syncs", "verdict": "ok", "stale": false}], "stale": true}',
+        '{"claims": ["[changed] another claim", "[ok] flush() syncs"]}',
+        "STALE IN PART: 2 files\n- flush() syncs the file",
     ],
 )
 def test_a_statement_without_a_mark_of_its_own_is_shown_as_true(text: str):
@@ -93,7 +96,7 @@ def test_a_text_in_structured_content_is_read_by_its_lines():
 def make_view(situation: str, client: str, text: str, bundle_text: str) -> View:
     bundle = Reply(text, {"data": {"bundle": {"text": bundle_text}}})
     empty = Reply("", {})
-    return View(situation, client, bundle, empty, empty, (), has_same_bytes=True)
+    return View(situation, client, bundle, empty, (), (), has_same_bytes=True)
 
 
 @pytest.mark.parametrize(

@@ -318,7 +318,6 @@ EDITS = (
 
 STORY = Story(
     name="backup tool",
-    about="a retention policy for a backup command",
     branch="feat/retention",
     next_branch="feat/restore-drill",
     question="how fast may backup uploads be from branch offices",

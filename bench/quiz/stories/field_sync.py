@@ -249,7 +249,6 @@ EDITS = (
 
 STORY = Story(
     name="field sync",
-    about="conflicts in a mobile app that works offline",
     branch="feat/conflicts",
     next_branch="feat/attachments",
     question="which Android versions does the sync app have to run on",

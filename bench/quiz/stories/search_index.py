@@ -359,7 +359,6 @@ EDITS = (
 
 STORY = Story(
     name="search index",
-    about="an incremental index for a search engine",
     branch="feat/incremental-index",
     next_branch="feat/synonyms",
     question="where do rebuilds of the search index run",
