@@ -6,12 +6,11 @@ before it counts. Another process's checkpoint may cut the write-ahead log as we
 begins again, with other salts.
 
 Before a write the names are looked at. After its commit the folder is, and the names only when its
-times have changed, which takes 15 µs less: as long as they are the same, no entry was added, removed
-or renamed. That holds only for a folder whose times had settled before the last look at the names:
-file systems count in ticks, the coarsest (FAT) of two seconds, and a second change within a tick
-cannot be told from the first. For what changes no time of a folder (a mount over a file, a clock
-that was set back, a file system that does not keep such times) the names are looked at once a
-second in any case.
+times have changed, which takes 15 µs less: as long as they are the same, no entry was added,
+removed or renamed. That holds only for a folder whose times had settled before the last look at the
+names: file systems count in ticks, the coarsest (FAT) of two seconds, and a second change within a
+tick cannot be told from the first. For what changes no time of a folder (a mount over a file, a
+file system that does not keep such times) the names are looked at once a second in any case.
 
 The log is never asked by `stat`: a file whose times were read gets new ones at the next write, and
 the next sync has to write its inode too, which took 16 µs more of the processor on ext4.
