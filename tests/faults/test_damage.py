@@ -6,8 +6,11 @@ import os
 import random
 import re
 import shutil
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
@@ -15,13 +18,17 @@ import pytest
 
 import holdfast
 from holdfast.errors import HoldfastError
+from holdfast.sessions import changing
 from holdfast.sessions.model import SessionEvent, Verification
 from holdfast.sessions.service import SessionService
+from holdfast.sessions.store import SessionStore
+from holdfast.storage import file_watch
 from holdfast.storage.database import drive
 from holdfast.storage.errors import NotADatabaseError, StoreDamagedError
 from tests.faults.audit import MANY, OWNER, audit, new_session, with_sessions
 
 Scale = Callable[[int], int]
+Prepare = Callable[[SessionService, str], Awaitable[None]]
 
 PAGE = 4096
 
@@ -301,22 +308,83 @@ def remove_everything(path: Path) -> None:
         (path.parent / name).unlink()
 
 
-VANDALS = [
+def move_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("moved"))
+
+
+def replace_folder(path: Path) -> None:
+    moved = path.parent.with_name("moved")
+    path.parent.rename(moved)
+    shutil.copytree(moved, path.parent)
+
+
+def replace_folder_by_link(path: Path) -> None:
+    moved, copy = path.parent.with_name("moved"), path.parent.with_name("copy")
+    path.parent.rename(moved)
+    shutil.copytree(moved, copy)
+    path.parent.symlink_to(copy)
+
+
+def move_folder_above(path: Path) -> None:
+    above = path.parent.parent
+    above.rename(above.with_name(f"{above.name} moved"))
+
+
+def replace_store_and_set_times_back(path: Path) -> None:
+    """As a program does that restores a copy together with its times."""
+    before = path.parent.stat()
+    replace_store(path)
+    os.utime(path.parent, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+VANDALS_OF_NAMES = [
     remove_log,
     replace_log,
-    empty_log,
-    cut_log,
     remove_index,
     remove_store,
     replace_store,
     remove_everything,
+    move_folder,
+    replace_folder,
+    replace_folder_by_link,
+    move_folder_above,
+    replace_store_and_set_times_back,
 ]
+VANDALS = [*VANDALS_OF_NAMES, empty_log, cut_log]
 
 
 @pytest.fixture(params=[False, True], ids=["inline", "with a loop"])
 def run(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
     """How the store is used: as a hook does, or as a server does."""
     return asyncio.run if request.param else drive
+
+
+class Looks:
+    """Counts how often the name of the log is looked at, which is a part of each whole look."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch):
+        self.count = 0
+        self._readlink = os.readlink
+        monkeypatch.setattr(os, "readlink", self.readlink)
+        # Longer than a tick of the disks that tests run on, and no look for another reason.
+        monkeypatch.setattr(file_watch, "SETTLED_NS", 20_000_000)
+        monkeypatch.setattr(file_watch, "NAMES_LAST_NS", 3600 * 1_000_000_000)
+
+    def readlink(self, name: Any, **where: Any) -> Any:
+        self.count += 1
+        return self._readlink(name, **where)
+
+    async def append_until_none(self, sessions: SessionService, session_id: str) -> None:
+        """Until an append takes the folder's times for an answer."""
+        before = -1
+        while self.count != before:
+            before = self.count
+            await append(sessions, session_id)
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
+    return Looks(monkeypatch)
 
 
 @pytest.mark.parametrize("vandal", VANDALS)
@@ -327,20 +395,99 @@ def test_no_write_is_acknowledged_after_the_files_were_removed(
     refused, and says why.
     """
     for attempt in range(scale(30)):
-        path = tmp_path / str(attempt) / "test.db"
-        run(write_and_lose(f"sqlite:///{path}", attempt % 3, lambda path=path: vandal(path)))
+        path = tmp_path / str(attempt) / "home" / "test.db"
+        run(write_and_lose(path, partial(append_some, attempt % 3), vandal))
 
 
-async def write_and_lose(url: str, before: int, vandal: Callable[[], None]) -> None:
+@pytest.mark.parametrize("vandal", VANDALS)
+def test_a_look_at_the_folder_alone_shows_that_the_files_were_removed(
+    tmp_path: Path,
+    scale: Scale,
+    run: Callable[[Any], Any],
+    looks: Looks,
+    vandal: Callable[[Path], None],
+) -> None:
+    """R20: once the folder has been at rest for a while, the names of the files are looked at only
+    when its times have changed.
+    """
+    for attempt in range(scale(30)):
+        path = tmp_path / str(attempt) / "home" / "test.db"
+        run(write_and_lose(path, looks.append_until_none, vandal))
+
+
+@pytest.mark.parametrize("vandal", VANDALS_OF_NAMES)
+def test_a_commit_is_not_acknowledged_when_the_files_were_removed_just_before_it(
+    tmp_path: Path, run: Callable[[Any], Any], looks: Looks, vandal: Callable[[Path], None]
+) -> None:
+    """R20: after the look before the write, so that only the look after the commit can tell."""
+    path = tmp_path / "above" / "home" / "test.db"
+
+    async def work() -> None:
+        async with open_sessions(f"sqlite:///{path}") as sessions:
+            session = await sessions.create_session("coder", "u1")
+            await looks.append_until_none(sessions, session.id)
+
+            async def remove_and_rename(store: SessionStore) -> None:
+                vandal(path)
+                await changing.update_metadata(store, session.id, {"name": "other"}, None)
+
+            with pytest.raises(StoreDamagedError, match="may have been written"):
+                await sessions.store.in_transaction(remove_and_rename)
+
+    run(work())
+
+
+async def write_and_lose(path: Path, prepare: Prepare, vandal: Callable[[Path], None]) -> None:
+    url = f"sqlite:///{path}"
     async with open_sessions(url) as others:  # what they wrote is in the log only
         session = await others.create_session("coder", "u1")
         async with open_sessions(url) as sessions:
-            for _ in range(before):
-                await append(sessions, session.id)
-            vandal()
+            await prepare(sessions, session.id)
+            vandal(path)
             for _ in range(3):
                 with pytest.raises(StoreDamagedError):
                     await append(sessions, session.id)
+
+
+async def append_some(count: int, sessions: SessionService, session_id: str) -> None:
+    for _ in range(count):
+        await append(sessions, session_id)
+
+
+def test_each_write_looks_at_the_names_while_the_times_of_the_folder_are_young(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: Looks
+) -> None:
+    """R20: two changes within one tick of a file system leave the same times."""
+    monkeypatch.setattr(file_watch, "SETTLED_NS", 3600 * 1_000_000_000)
+
+    async def verb(sessions: SessionService) -> int:
+        session = await sessions.create_session("coder", "u1")
+        before = looks.count
+        for _ in range(5):
+            await append(sessions, session.id)
+        return looks.count - before
+
+    assert with_sessions(f"sqlite:///{tmp_path / 'test.db'}", verb) == 5
+
+
+@pytest.mark.parametrize("moved_seconds", [-3600, -1, 2, 3600])
+def test_names_are_looked_at_again_after_a_second_and_when_the_clock_was_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: Looks, moved_seconds: int
+) -> None:
+    """R20: a mount over a file, and a file system without times of folders, change no folder."""
+    monkeypatch.setattr(file_watch, "NAMES_LAST_NS", 1_000_000_000)
+
+    async def verb(sessions: SessionService) -> list[int]:
+        session = await sessions.create_session("coder", "u1")
+        await looks.append_until_none(sessions, session.id)
+        clock = SimpleNamespace(time_ns=lambda: time.time_ns() + moved_seconds * 1_000_000_000)
+        monkeypatch.setattr(file_watch, "time", clock)
+        before = looks.count
+        await append(sessions, session.id)
+        return [before, looks.count]
+
+    before, after = with_sessions(f"sqlite:///{tmp_path / 'test.db'}", verb)
+    assert after > before
 
 
 @pytest.mark.parametrize("mode", [apsw.SQLITE_CHECKPOINT_RESTART, apsw.SQLITE_CHECKPOINT_TRUNCATE])

@@ -7,7 +7,7 @@ below accept both, so that a type always holds a `datetime`.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -216,21 +216,19 @@ class Verification:
         return {**self.__dict__, "damage": list(self.damage), "ok": self.ok}
 
 
-SEED_COLUMNS = 9  # of a session, from `id` to `metadata`
+SESSION_FIELDS = tuple(each.name for each in fields(Session))
 
 
 def make_session(row: Any) -> Session:
-    *labels, started_at, ended_at, metadata = row[:SEED_COLUMNS]
-    *own, head_hash = row[SEED_COLUMNS:]
-    fields = (
-        *labels,
-        clock.parse(started_at),
-        clock.parse_optional(ended_at),
-        json.loads(metadata),
-        *own,
-        head_hash.hex(),
-    )
-    return Session(*fields)
+    """Without the constructor, which sets each field by a call."""
+    session = object.__new__(Session)
+    at = session.__dict__
+    at.update(zip(SESSION_FIELDS, row, strict=True))
+    at["started_at"] = clock.parse(at["started_at"])
+    at["ended_at"] = clock.parse_optional(at["ended_at"])
+    at["metadata"] = json.loads(at["metadata"])
+    at["head_hash"] = at["head_hash"].hex()
+    return session
 
 
 def make_event(row: Any) -> SessionEvent:

@@ -237,8 +237,7 @@ def merge(target: object, patch: object) -> object:
 
 def merge_json(target: str, patch: str) -> str:
     """The same on canonical texts; SQLite calls it inside its statement."""
-    merged = merge(json.loads(target), json.loads(patch))
-    return json.dumps(merged, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return canonical.format_json(merge(json.loads(target), json.loads(patch)))
 
 
 # --- metadata -------------------------------------------------------------------------------------

@@ -305,9 +305,10 @@ class SessionService:
         expected_sequence: int | None = None,
     ) -> SessionEvent:
         """Append an event with the next number; a repeated `event_id` returns the stored one."""
+        rules.check_sequence(expected_sequence)
         event = rules.check_event(event_type, role, content, parts, event_id)
-        [appended] = await self._append(session_id, [event], expected_sequence)
-        return appended
+        [answer] = await self.store.append_events(session_id, [event], expected_sequence)
+        return make_appended_event(str(session_id).lower(), event, answer)
 
     async def append_events(
         self,

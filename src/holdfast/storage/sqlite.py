@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from holdfast.storage.queries import Query, Room
 
     T = TypeVar("T")
-    Work = Callable[[Transaction], Awaitable[Any]]
+    # What runs in a transaction, alone or with others.
+    Unit = Callable[["SqliteTransaction"], Any]
 
 # Before it, a checkpoint that races a write can drop a committed transaction.
 OLDEST_SQLITE = (3, 51, 3)
@@ -184,6 +185,11 @@ class SqliteTransaction:
     async def run_rows(
         self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
     ) -> list[Row]:
+        return self.execute_rows(query, head, rows)
+
+    def execute_rows(
+        self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
+    ) -> list[Row]:
         return [self.execute(query, (*head, *row))[0] for row in rows]
 
     def execute(self, query: Query, args: Sequence[object]) -> list[Row]:
@@ -245,29 +251,37 @@ class SqliteDatabase:
             raise translate(error, self.path, self.connection) from None
 
     async def write(self, query: Query, *args: object) -> list[Row]:
-        return await self.transaction(lambda tx: tx.run(query, *args))
+        rows: list[Row] = await self._submit(lambda tx: tx.execute(query, args))
+        return rows
 
     async def write_rows(
         self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
     ) -> list[Row]:
-        async def work(tx: Transaction) -> list[Row]:
-            answers = await tx.run_rows(query, head, rows)
+        def run_all_or_none(tx: SqliteTransaction) -> list[Row]:
+            answers = tx.execute_rows(query, head, rows)
             if any(refused for refused, *_ in answers):
                 raise _Undo(answers)
             return answers
 
         try:
-            return await self.transaction(work)
+            answers: list[Row] = await self._submit(run_all_or_none)
         except _Undo as undo:
             return undo.answers
+        return answers
 
     async def transaction(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        result: T = await self._submit(_as_unit(work))
+        return result
+
+    async def _submit(self, unit: Unit) -> Any:
+        """At once if this task is alone, else with what others submit meanwhile."""
         self._check_open()
         loop = _running_loop()
         if loop is None:
-            [outcome] = self.commit([work])
-            return take_outcome(outcome)  # type: ignore[no-any-return]
-        return await self._open_group().submit(loop, work)  # type: ignore[no-any-return]
+            [outcome] = self.commit([unit])
+            return take_outcome(outcome)
+        group = self._group or self._open_group()
+        return await group.submit(loop, unit)
 
     async def try_transaction(
         self, work: Callable[[Transaction], Awaitable[T]], seconds: float
@@ -276,7 +290,7 @@ class SqliteDatabase:
         from holdfast.ground.off_loop import off_loop  # a hook never gets here
 
         self._check_open()
-        outcomes = await off_loop(self._commit_within, [work], seconds)
+        outcomes = await off_loop(self._commit_within, [_as_unit(work)], seconds)
         if outcomes is None:
             raise StoreBusyError(self.path)
         [outcome] = outcomes
@@ -352,25 +366,25 @@ class SqliteDatabase:
                 self._group = GroupCommit(self.commit, self.try_commit)
             return self._group
 
-    def commit(self, works: Sequence[Work]) -> list[Any]:
+    def commit(self, units: Sequence[Unit]) -> list[Any]:
         """All units in one transaction, each with its own outcome; the commit decides for all."""
         with self._write_lock:
-            outcomes: list[Any] = self._commit(works, self._begin)
+            outcomes: list[Any] = self._commit(units, self._begin)
             return outcomes
 
-    def try_commit(self, works: Sequence[Work]) -> list[Any] | None:
+    def try_commit(self, units: Sequence[Unit]) -> list[Any] | None:
         """The same, or None when another caller is writing: for a caller that must not wait."""
         if not self._write_lock.acquire(False):
             return None
         try:
-            outcomes: list[Any] | None = self._commit(works, self._try_begin)
+            outcomes: list[Any] | None = self._commit(units, self._try_begin)
             return outcomes
         finally:
             self._write_lock.release()
 
-    def _commit_within(self, works: Sequence[Work], seconds: float) -> list[Any] | None:
+    def _commit_within(self, units: Sequence[Unit], seconds: float) -> list[Any] | None:
         deadline = time.monotonic() + seconds
-        while (outcomes := self.try_commit(works)) is None:
+        while (outcomes := self.try_commit(units)) is None:
             if time.monotonic() >= deadline:
                 return None
             time.sleep(PAUSE_SECONDS)
@@ -429,20 +443,20 @@ class SqliteDatabase:
             finally:
                 self.connection.set_busy_timeout(_milliseconds(self.patience_seconds))
 
-    def _commit(self, works: Sequence[Work], begin: Callable[[], bool | None]) -> Any:
+    def _commit(self, units: Sequence[Unit], begin: Callable[[], bool | None]) -> Any:
         try:
             if begin() is False:
                 return None
             if self._watch is not None:
                 self._watch.begin()
-            outcomes = [self._attempt(work, alone=len(works) == 1) for work in works]
+            outcomes = [self._attempt(unit, alone=len(units) == 1) for unit in units]
             self.connection.execute("commit")
             if self._watch is not None:
                 self._watch.commit()
         except BaseException as error:
             failure = Failure(translate(error, self.path, self.connection))
             self._roll_back()
-            return [failure] * len(works)
+            return [failure] * len(units)
         return outcomes
 
     def _roll_back(self) -> None:
@@ -452,13 +466,13 @@ class SqliteDatabase:
         except apsw.Error:  # the transaction is over anyway, and the first error says more
             pass
 
-    def _attempt(self, work: Work, *, alone: bool) -> Any:
+    def _attempt(self, unit: Unit, *, alone: bool) -> Any:
         self._writing.begin_unit()
         if alone:
-            return drive(work(self._writing))  # type: ignore[arg-type]
+            return unit(self._writing)
         self.connection.execute("savepoint unit")
         try:
-            outcome: Any = drive(work(self._writing))  # type: ignore[arg-type]
+            outcome = unit(self._writing)
         except BaseException as error:
             if not self.connection.in_transaction:  # the engine undid every unit
                 raise
@@ -466,6 +480,10 @@ class SqliteDatabase:
             self.connection.execute("rollback to unit")
         self.connection.execute("release unit")
         return outcome
+
+
+def _as_unit(work: Callable[[Transaction], Awaitable[Any]]) -> Unit:
+    return lambda tx: drive(work(tx))  # type: ignore[arg-type]
 
 
 class _Undo(Exception):
