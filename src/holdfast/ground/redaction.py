@@ -108,10 +108,15 @@ def redact_value(value: Any, *, key: bytes = b"") -> tuple[Any, list[FoundSecret
 
 def describe_masked(fields: Mapping[str, Any]) -> tuple[str, ...]:
     """A note that names the fields in which something is masked, and never what it is."""
-    masked = [name for name, value in fields.items() if redact_value({"": value})[1]]
+    masked = [name for name, value in fields.items() if _is_masked(value)]
     if not masked:
         return ()
     return (f"What looks like a secret was masked in: {', '.join(masked)}.",)
+
+
+def _is_masked(value: Any) -> bool:
+    texts = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(text, str) and find_secrets(text) for text in texts)
 
 
 def _has_words(text: str) -> bool:

@@ -294,7 +294,7 @@ def withdraw(
 ) -> ContextChange[Decision | Claim]:
     """Withdraw a claim or a decision, by id or words. It is kept, so that no merge restores it."""
     standing: list[Decision | Claim] = [*context.decisions, *context.ledger]
-    words = " ".join(note.split())
+    words = _check_line("Note", note, ERROR_CHARS)
     found = next((entry for entry in standing if _is_named(entry, words)), None)
     if found is None:
         names = [str(entry.id) for entry in standing]

@@ -268,7 +268,7 @@ def _read_cursor(cursor: object, about: str, listed: str, count: int) -> int:
             "cursor", cursor, "is not a cursor; leave it out for the first page"
         )
     if found[1] != about:
-        raise InvalidValueError("cursor", cursor, "is of another workstream, phase or operation")
+        raise InvalidValueError("cursor", cursor, "is of another workstream or phase")
     position = int(found[3])
     if found[2] != listed or position >= count:
         problem = "is outdated, because the notes have changed; leave it out for the first page"

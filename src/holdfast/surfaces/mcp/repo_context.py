@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.bundles.errors import RoundNotFoundError
 from holdfast.errors import InvalidValueError
 from holdfast.ground.off_loop import off_loop
+from holdfast.ground.redaction import describe_masked
 from holdfast.surfaces.mcp import pages, wording
 from holdfast.surfaces.mcp.answer import Answer, make_write_answer, shorten
 from holdfast.surfaces.mcp.call import describe_choice, describe_repeated
@@ -44,7 +45,7 @@ NOTE_CHARS = 300
 AROUND_PAGE = 600  # the cursor twice, and the call for the next page
 MASKED = (  # the arguments whose texts are written to files
     *("text", "because", "summary", "feature_request", "step", "error", "next_action"),
-    *("items", "decisions", "questions"),
+    "items",
 )
 STEPS = ("start", "next", "submit", "close", "abandon")
 ROUND = (
@@ -237,7 +238,8 @@ async def round_(call: Call) -> Answer:
     done = await call.write(verb, read_again, effect="files")
     step = dict(done.result.answer)
     notes = step.pop("notes", ())
-    warnings = [*notes, *_describe_masked(call), *describe_repeated(done)]
+    masked = describe_masked(call.pick("decisions", "questions"))
+    warnings = [*notes, *masked, *describe_repeated(done)]
     if "instruction" in step:  # the text for a role is what was asked for
         return Answer({"round": step}, warnings, text=wording.describe_round({"round": step}))
     if not call.wants_detail:
@@ -389,7 +391,8 @@ def _answer_write(
 ) -> Answer:
     """What was written, and the revision after it; `parts` are those of the document."""
     noted = {"phase": context.phase, "revision": context.revision, **_pick_parts(context, parts)}
-    warnings = [*done.result.notes, *_describe_masked(call), *describe_repeated(done)]
+    masked = describe_masked(call.pick(*MASKED))
+    warnings = [*done.result.notes, *masked, *describe_repeated(done)]
     return make_write_answer(
         {**entries, "context": noted}, wording.describe_written, warnings, detail=call.wants_detail
     )
@@ -426,13 +429,6 @@ def _find_withdrawn(context: RepoContext, entry_id: str) -> dict[str, str]:
         if entry.id == entry_id:
             return {"id": entry_id, "text": entry.words}
     return {"id": entry_id, "text": entry_id}
-
-
-def _describe_masked(call: Call) -> tuple[str, ...]:
-    """The caller has to know that what was kept is not what was sent, and never what it was."""
-    from holdfast.ground.redaction import describe_masked
-
-    return describe_masked(call.pick(*MASKED))
 
 
 def _has_receipt(built: Bundle) -> bool:
