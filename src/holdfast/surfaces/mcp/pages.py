@@ -20,6 +20,7 @@ from holdfast.surfaces.mcp.answer import READ_CHARS, count_chars, count_fitting,
 from holdfast.surfaces.mcp.wording import write_sections
 
 if TYPE_CHECKING:
+    from holdfast.workstreams.entries import NotedRun
     from holdfast.workstreams.model import JudgedClaim, JudgedContext, JudgedDecision, NotedChange
 
 PIECE_CHARS = 1_500  # of a text in an entry; the rest follows in entries of its own
@@ -73,17 +74,11 @@ class Page:
     def collect(self) -> dict[str, Any]:
         """The entries of the page by section."""
         sections: dict[str, Any] = dict(self.head)
-        before: PageEntry | None = None
-        for entry in self.entries:
-            if before and before.section == entry.section and entry.is_continued:
-                entry = PageEntry(entry.section, _join(before.value, entry.value))
-                if entry.section not in SINGLE:
-                    sections[entry.section].pop()
+        for entry in _join_parts(self.entries):
             if entry.section in SINGLE:
                 sections[entry.section] = entry.value
             else:
                 sections[entry.section] = [*sections.get(entry.section, ()), entry.value]
-            before = entry
         return sections
 
 
@@ -137,11 +132,23 @@ def _make_head(judged: JudgedContext) -> dict[str, Any]:
         "feature_request": context.fields.feature_request,
         "updated_at": context.fields.updated_at,
         "stale": judged.staleness.stale,
-        "staleness": {"reasons": list(judged.staleness.reasons), "changed": changed},
+        "staleness": {
+            "reasons": list(judged.staleness.reasons),
+            "changed": changed,
+            "text": _describe_staleness(judged),
+        },
         "working_summary": None,
         **{name: [] for name in ALWAYS},
     }
     return dict(shorten(fence_value(head), LABEL_CHARS, entries=CHANGED_FILES + 1))
+
+
+def _describe_staleness(judged: JudgedContext) -> str:
+    from holdfast.workstreams.staleness import describe_staleness
+
+    if not judged.staleness.stale:
+        return "fresh"
+    return describe_staleness(judged.staleness)
 
 
 def _name_repo(repo: str) -> str:
@@ -162,7 +169,7 @@ def _list_values(judged: JudgedContext) -> Iterator[tuple[str, Any]]:
     if summary:
         yield "working_summary", {**_pick_summary(summary), "stale": judged.staleness.stale}
     if context.last_run:
-        yield "last_run", _pick(context.last_run.to_dict(), *TEXTS["last_run"], "status", "at")
+        yield "last_run", make_run(context.last_run)
     yield from [("checklist", step) for step in context.checklist]
     for section, decisions in (
         ("open_decisions", judged.decisions),
@@ -178,7 +185,7 @@ def _list_values(judged: JudgedContext) -> Iterator[tuple[str, Any]]:
     failed = context.failed_run
     earlier = [run for run in context.last_errors if failed is None or run.uid != failed.uid]
     for run in reversed(earlier):
-        yield "last_errors", _pick(run.to_dict(), *TEXTS["last_errors"], "at")
+        yield "last_errors", make_run(run)
     for proof in judged.proofs:
         short = proof.to_short_dict(judged.tree)
         yield "proofs", {**short, "command": shlex.join(proof.command)}
@@ -204,6 +211,10 @@ def make_claim(judged: JudgedClaim) -> dict[str, Any]:
             piece["lines"] = evidence.lines_text
         pieces.append(piece)
     return {**claim, "evidence": pieces}
+
+
+def make_run(run: NotedRun) -> dict[str, Any]:
+    return _pick(run.to_dict(), "status", "failed_step", "error", "next_action", "at")
 
 
 def _pick_summary(summary: Any) -> dict[str, Any]:
@@ -243,10 +254,23 @@ def _split(section: str, value: Any) -> Iterator[Any]:
             yield {**_pick(first, "id"), texts[0]: "", name: chunk, "continued": True}
 
 
+def _join_parts(entries: Sequence[PageEntry]) -> list[PageEntry]:
+    """Parts of one entry that came to the same page are one again."""
+    joined: list[PageEntry] = []
+    for entry in entries:
+        if joined and entry.is_continued and joined[-1].section == entry.section:
+            before = joined.pop()
+            entry = PageEntry(entry.section, _join(before.value, entry.value))
+        joined.append(entry)
+    return joined
+
+
 def _join(value: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any]:
-    """Two parts of an entry that came to the same page."""
-    texts = [name for name, inner in rest.items() if name != "id" and isinstance(inner, str)]
-    return {**value, **{name: value.get(name, "") + rest[name] for name in texts}}
+    joined = dict(value)
+    for name, text in rest.items():
+        if name != "id" and isinstance(text, str):
+            joined[name] = value.get(name, "") + text
+    return joined
 
 
 def _split_text(text: str) -> list[str]:

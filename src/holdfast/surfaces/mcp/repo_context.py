@@ -403,7 +403,7 @@ def _pick_parts(context: RepoContext, parts: Collection[str]) -> dict[str, Any]:
     run = context.last_run
     known: dict[str, Any] = {
         "working_summary": summary and summary.to_dict(),
-        "last_run": run and {**run.to_dict(), "uid": None},
+        "last_run": run and pages.make_run(run),
         "checklist": context.checklist,
         "file_pointers": [str(pointer) for pointer in context.pointers],
         "decisions": len(context.decisions),

@@ -142,7 +142,8 @@ def _write_entries(data: Data) -> Iterator[str]:
         if name in context:
             yield _write_list(title, context[name])
     if "decisions" in context:
-        yield f"In the file now: {context['decisions']} decisions, {context['claims']} claims."
+        decisions = plural(context["decisions"], "decision")
+        yield f"In the file now: {decisions}, {plural(context['claims'], 'claim')}."
 
 
 def describe_page(data: Data) -> str:
@@ -170,8 +171,7 @@ def _write_head(context: Data) -> Iterator[str]:
     if context.get("feature_request"):
         yield f"About: {_on_one_line(context['feature_request'])}"
     if context["stale"]:
-        reasons = "; ".join(context["staleness"]["reasons"])
-        yield f"STALE: {_on_one_line(reasons)}"
+        yield f"STALE: {_on_one_line(context['staleness']['text'])}"
         yield from [f"- {_on_one_line(line)}" for line in context["staleness"]["changed"]]
 
 
@@ -221,11 +221,14 @@ def _write_evidence(evidence: Data) -> str:
 
 
 def write_summary(summary: Data) -> str:
+    head = "Summary"
+    if summary.get("stale"):
+        head += " (stale)"
     text = str(summary["text"]).replace("\n", "\n  ")
-    stale = " (stale)" if summary.get("stale") else _mark(summary)
-    verified = f" Verified by {summary['verified_by']}." if summary.get("verified_by") else ""
+    if summary.get("verified_by"):
+        text += f" Verified by {_on_one_line(summary['verified_by'])}."
     origin = _write_origin(summary.get("by"), summary.get("updated_at"))
-    return f"Summary{stale}: {text}{verified}{origin}"
+    return f"{head}{_mark(summary)}: {text}{origin}"
 
 
 def write_run(run: Data) -> str:
@@ -234,7 +237,7 @@ def write_run(run: Data) -> str:
     error = str(run.get("error", "")).replace("\n", "\n  ")
     text = f"Failed at {_on_one_line(run.get('failed_step', ''))}{_mark(run)}: {error}"
     if run.get("next_action"):
-        text += f" Next: {_on_one_line(run['next_action'])}"
+        text += f"; next: {_on_one_line(run['next_action'])}"
     return text + _write_origin(None, run.get("at"))
 
 
@@ -255,8 +258,13 @@ def _write_list(title: str, items: Sequence[str]) -> str:
     return "\n".join([f"{title}:", *(f"- {_on_one_line(item)}" for item in items)])
 
 
-def _write_origin(by: str | None, at: str | None) -> str:
-    known = [_on_one_line(word) for word in (by, at) if word]
+def _write_origin(by: Any, at: Any) -> str:
+    known = []
+    if by:
+        known.append(_on_one_line(by))
+    if at:
+        minute = _on_one_line(at)[:16].replace("T", " ")
+        known.append(f"{minute}Z")
     return f" ({', '.join(known)})" if known else ""
 
 
