@@ -39,7 +39,7 @@ class Delivered:
         [content] = answer.content
         self.text: str = content.text
         self.envelope: dict[str, Any] = answer.structured_content
-        self.structured = json.dumps(self.envelope, ensure_ascii=False, separators=(",", ":"))
+        self.structured = json.dumps(self.envelope, ensure_ascii=False)
         self.chars = max(len(self.text), len(self.structured))
 
 

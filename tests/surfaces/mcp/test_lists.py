@@ -78,7 +78,7 @@ def test_all_tools_and_the_instructions_cost_what_was_agreed():
         {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
         for tool in server._describe_tools()
     ]
-    sent = json.dumps(offered, ensure_ascii=False, separators=(",", ":"))
+    sent = json.dumps(offered, ensure_ascii=False)
 
     assert (len(sent) + len(prose.prose("instructions"))) / 4 <= TOKENS
 

@@ -171,8 +171,8 @@ def _describe_more(value: Collection[Any], shown: int) -> str:
 
 
 def count_chars(value: object) -> int:
-    """Of a value as it is sent: in JSON without spaces, with its escapes."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
+    """Of a value as JSON, with its escapes, and with the spaces that some clients put in."""
+    return len(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def count_fitting(costs: Iterable[int], room: int) -> int:
