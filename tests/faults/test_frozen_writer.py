@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 import asyncpg
@@ -30,6 +31,7 @@ from tests.faults import writers
 from tests.rig.commands import run_process
 from tests.rig.nursery import Child, Nursery
 from tests.rig.postgres import Server, execute
+from tests.surfaces.mcp import doors
 
 EVENT = "UserPromptSubmit"
 CLI_READS = [
@@ -148,6 +150,18 @@ async def test_every_call_over_mcp_gets_its_store_at_once(no_pauses: None):
     await store.close()
 
     assert count_waiting() == 1
+
+
+async def test_over_mcp_both_halves_of_a_bundle_say_that_it_has_no_receipt(
+    no_pauses: None, tmp_path: Path
+):
+    async with doors.inside(tmp_path) as client:
+        answer = await client.call_tool("repo_context", {"operation": "bundle"})
+
+    note = "No receipt was kept, because the store is busy."
+    bundle = answer.structured_content["data"]["bundle"]
+    assert (answer.structured_content["warnings"], bundle["id"]) == ([note], None)
+    assert answer.content[0].text == f"Note: {note}\n{bundle['text']}"
 
 
 async def test_health_does_not_wait_as_long_as_a_write(

@@ -34,7 +34,7 @@ def test_the_contract_is_the_one_that_was_agreed():
             '"string"',
         ),
         ("mcp › operations › repo_context claim › needs", '["text"]'),
-        ("answers › session append › data › event › chain_hash", '""'),
+        ("answers › session append › data › event › sequence", '""'),
         ("http › routes › POST /login", '"offered"'),
         ("errors › SessionEndedError › code", '"session_ended"'),
         ("python › holdfast.SessionService › methods › get_session", '"(self, session_id)"'),

@@ -23,7 +23,7 @@ from holdfast.ground.redaction_rules import EXACT, OPEN, RULES, WHOLE, Rule, is_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` costs a hook five milliseconds
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, NamedTuple
 
     class FoundSecret(NamedTuple):
@@ -104,6 +104,19 @@ def redact_value(value: Any, *, key: bytes = b"") -> tuple[Any, list[FoundSecret
         return _replace(text, secrets, lambda secret: _make_mark(text, secret, key))
 
     return _walk(value, "", leaf, 1), found
+
+
+def describe_masked(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """A note that names the fields in which something is masked, and never what it is."""
+    masked = [name for name, value in fields.items() if _is_masked(value)]
+    if not masked:
+        return ()
+    return (f"What looks like a secret was masked in: {', '.join(masked)}.",)
+
+
+def _is_masked(value: Any) -> bool:
+    texts = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(text, str) and find_secrets(text) for text in texts)
 
 
 def _has_words(text: str) -> bool:

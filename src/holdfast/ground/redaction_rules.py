@@ -64,6 +64,32 @@ _LABEL = r"[A-Z][a-z]*+(?: [a-z]++)++[.!?:…]?$"
 _FLAG = r"(?:^|[\s\"'`])--[a-z-]{0,30}$"
 
 
+# A sentence that says what a password is: the name, for what, and the word after "is".
+_SPOKEN_NAME = (
+    r"(?i:\b(?:pass ?word|passwd|passphrase|pass ?code|pwd|token|secret|credential"
+    r"|(?:api|access)[ _-]key)s?\b)"
+)
+_FOR_WHAT = r"(?:[ \t]{1,4}(?i:for|of|on|in)(?:[ \t]{1,4}[\w.'@/-]{1,40}+){1,5}?)?"
+_STATES = (
+    r"(?:[ \t]{1,4}(?i:is|was|to)"
+    r"(?:[ \t]{1,4}(?i:now|still|currently|just|(?:set|changed|reset) to))?:?|:)[ \t]{1,4}"
+)
+_SPOKEN_VALUE = (
+    r"(?:\"([^\"\s\x00]{4,128}+)\"|'([^'\s\x00]{4,128}+)'|`([^`\s\x00]{4,128}+)`"
+    r"|([^\s\"'`,;<>(){}\[\]|\\\x00]{4,127}[^\s\"'`,;<>(){}\[\]|\\\x00.?:]))"
+)
+_SET_TO = r"(?i)\b(?:set|sets|chang\w{1,4}|reset|resets)\b[^\n]{0,60}$"
+# How something is kept or how long it is, and names: words that hold a digit and no secret.
+_NOT_SPOKEN = (
+    r"(?i)(?:base|sha|md|rs|hs|es|ps|aes|rsa|argon|pbkdf|bcrypt|oauth|utf|x\.?509|ed255|blake|http|ipv|v[0-9]|s3|k8s"
+    r"|e2e|min|max|len|phase|step|part|option|line|issue|user|http|port|row|test)[-_]?[0-9]"
+    r"|#?[0-9]+[-_]?(?:(?:char|byte|bit|day|hour|min|sec|week|month|time|digit|letter|word)\w*|x|k|ms|s|st|nd|rd|th)$"
+    r"|[^\s]+'s$|[0-9]{4}-[0-9]{2}-|[0-9:.]+z?$"
+)
+_STATE_WORD = r"(?i)[a-z]+(?:ed|ing|able|ible|en|ly)$"
+_MIXED = r"\w[@#$%^&*!~+]\w"
+
+
 class Rule:
     """A name, hints (lower case) of which a text must hold one, a pattern, and a last check.
 
@@ -197,6 +223,41 @@ def _is_flag(match: re.Match[str], value: str) -> bool:
 
 def _is_password(match: re.Match[str], value: str) -> bool:
     return len(value) >= 3 and not re.match(_PLACEHOLDER, value)
+
+
+def _is_spoken(match: re.Match[str], value: str) -> bool:
+    """A word that is no word of a language: "is hunter2", and not "is required"."""
+    if re.match(_PLACEHOLDER, value) or re.match(_NOT_SPOKEN, value) or _is_reference(value):
+        return False
+    is_chosen = match[0][0] in "pP"
+    end = match.end()
+    is_called = match.string[end : end + 1] in ("(", "[")
+    stated = match.string[match.start() : match.start(match.lastindex or 0)].lower()
+    if re.search(r"\bto[ \t]+[\"'`]?$", stated) and not _is_set_to(match, stated):
+        return False
+    if not is_chosen:
+        return is_secret_value(value) and not is_called and not re.match(_PLAIN_WORDS, value)
+    is_quoted = match.lastindex != 4
+    if is_quoted and not re.search(_SPEAKS, value) and not re.match(_STATE_WORD, value):
+        return True
+    has_digit = any(character.isdigit() for character in value)
+    has_letter = any(character.isalpha() for character in value)
+    return not is_called and has_letter and (has_digit or bool(re.search(_MIXED, value)))
+
+
+def _is_set_to(match: re.Match[str], stated: str) -> bool:
+    """ "Set the password to X" states it; "send the password to X" does not."""
+    start = match.start()
+    before = match.string[max(0, start - 60) : start]
+    is_named = re.search(r"(?:set|changed) to", stated) is not None
+    return is_named or re.search(_SET_TO, before) is not None
+
+
+def _is_reference(value: str) -> bool:
+    """A path, an address, a name in code or in a shell."""
+    is_mail = "@" in value and "." in value.rpartition("@")[2]
+    is_variable = "_" in value and re.match(_SAYS_WHAT_IT_IS, value)
+    return is_mail or bool(is_variable or re.match(_PATH_OR_CODE, value))
 
 
 def _is_credential(match: re.Match[str], value: str) -> bool:
@@ -387,5 +448,12 @@ RULES = (
         rf"(?<=-){_NAME}[ \t]{{1,4}}(?:{_QUOTED}|{_BARE})",
         WHOLE,
         check=_is_flag,
+    ),
+    Rule(
+        "stated_secret",
+        "passw passphrase passcode pwd token secret credential key pass",
+        _SPOKEN_NAME + _FOR_WHAT + _STATES + _SPOKEN_VALUE,
+        WHOLE,
+        check=_is_spoken,
     ),
 )

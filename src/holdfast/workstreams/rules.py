@@ -294,7 +294,7 @@ def withdraw(
 ) -> ContextChange[Decision | Claim]:
     """Withdraw a claim or a decision, by id or words. It is kept, so that no merge restores it."""
     standing: list[Decision | Claim] = [*context.decisions, *context.ledger]
-    words = " ".join(note.split())
+    words = _check_line("Note", note, ERROR_CHARS)
     found = next((entry for entry in standing if _is_named(entry, words)), None)
     if found is None:
         names = [str(entry.id) for entry in standing]
@@ -345,12 +345,16 @@ def _describe_renumbered(old: Decision, new: Decision) -> str:
 
 def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> ContextChange[None]:
     """What is left to do, as a whole: an item that is not given again is removed."""
-    if len(items) > CHECKLIST_ITEMS:
-        raise InvalidValueError("checklist", len(items), f"has more than {CHECKLIST_ITEMS} items")
+    check_checklist(items)
     checked = [_check_line("Checklist item", item, TEXT_CHARS) for item in items]
     steps = tuple(dict.fromkeys(checked))
     changed = context.with_fields(checklist=steps, updated_at=now)
     return ContextChange(changed, None)
+
+
+def check_checklist(items: Sequence[object]) -> None:
+    if len(items) > CHECKLIST_ITEMS:
+        raise InvalidValueError("checklist", len(items), f"has more than {CHECKLIST_ITEMS} items")
 
 
 def point(context: RepoContext, pointers: Sequence[Pointer], *, now: str) -> ContextChange[None]:
@@ -359,10 +363,14 @@ def point(context: RepoContext, pointers: Sequence[Pointer], *, now: str) -> Con
     lines = [_check_line("Pointer", text, POINTER_CHARS) for text in texts]
     checked = [Pointer.parse(line) for line in lines]
     union = tuple(dict.fromkeys([*context.pointers, *checked]))
-    if len(union) > POINTERS:
-        raise InvalidValueError("pointers", len(union), f"are more than {POINTERS}")
+    check_pointers(union)
     changed = context.with_fields(file_pointers=union, updated_at=now)
     return ContextChange(changed, None)
+
+
+def check_pointers(pointers: Sequence[object]) -> None:
+    if len(pointers) > POINTERS:
+        raise InvalidValueError("pointers", len(pointers), f"are more than {POINTERS}")
 
 
 # --- the summary ----------------------------------------------------------------------------------

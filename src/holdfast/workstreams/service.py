@@ -97,6 +97,21 @@ class WorkstreamService:
         target = await self._find_target(phase, workstream_id)
         return await self._judge(target)
 
+    async def get_noted(self, phase: str, workstream_id: str | None = None) -> RepoContext:
+        """The same without a verdict: after a write, its revision and its entry."""
+        target = await self._find_target(phase, workstream_id)
+        return target.context
+
+    async def find_claim(
+        self, claim_id: str, phase: str, workstream_id: str | None = None
+    ) -> JudgedClaim | None:
+        """One claim with its verdict; None where it no longer stands."""
+        target = await self._find_target(phase, workstream_id)
+        for claim in target.context.ledger:
+            if claim.id == claim_id:
+                return await self._judge_claim(target.checkout, claim)
+        return None
+
     async def list_contexts(self) -> list[ListedContext]:
         """Every workstream in the files of this checkout, without a verdict."""
         checkout = await off_loop(self._open)
@@ -174,12 +189,7 @@ class WorkstreamService:
             return rules.claim(context, words, taken, kind=kind, stamp=stamp)
 
         written = await self._write(target, claim)
-        entry = written.entry
-        tree = None
-        if entry.commands:  # only they are judged by the tree, which costs two processes
-            state = await off_loop(checkout.read_state)
-            tree = state.contents_id
-        return await off_loop(judging.judge_claim, checkout, entry, tree)
+        return await self._judge_claim(checkout, written.entry)
 
     async def withdraw(
         self, note: str, *, phase: str = "implementation", workstream_id: str | None = None
@@ -223,6 +233,7 @@ class WorkstreamService:
         phase: str = "implementation",
         workstream_id: str | None = None,
     ) -> RepoContext:
+        rules.check_checklist(items)
         steps = [self._redact(item) for item in items]
         now = _now()
 
@@ -240,6 +251,7 @@ class WorkstreamService:
         workstream_id: str | None = None,
     ) -> RepoContext:
         """Files that the next reader should look at; they have to exist."""
+        rules.check_pointers(paths)
         target = await self._find_target(phase, workstream_id)
         now = _now()
         pointers = await off_loop(target.checkout.parse_pointers, paths)
@@ -468,6 +480,13 @@ class WorkstreamService:
             judged, context=context, shared_decisions=tuple(shared), inherited=inherited
         )
         return owning.mark_own(whole, own)
+
+    async def _judge_claim(self, checkout: Checkout, claim: Claim) -> JudgedClaim:
+        tree = None
+        if claim.commands:  # only they are judged by the tree, which costs two processes
+            state = await off_loop(checkout.read_state)
+            tree = state.contents_id
+        return await off_loop(judging.judge_claim, checkout, claim, tree)
 
     async def _judge_listed(
         self, checkout: Checkout, document: Document, known: Sequence[ListedContext]

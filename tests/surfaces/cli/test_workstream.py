@@ -549,3 +549,23 @@ def test_a_save_with_an_outdated_expected_revision_is_a_conflict(run: Call, repo
     )
 
     assert (late.code, late.document["code"]) == (4, "context_changed")
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [
+        (("decide", "the admin password is hunter2"), "text"),
+        (("decide", "a table", "--because", "password: hunter2"), "because"),
+        (("claim", "the admin password is hunter2"), "text"),
+        (("checklist", "docs", "the password is hunter2"), "items"),
+        (("save", "--summary", "The password is hunter2"), "summary"),
+        (("fail", "--step", "s", "--error", "password: hunter2", "--next", "n"), "error"),
+    ],
+)
+def test_a_note_names_the_field_in_which_a_secret_was_masked(
+    repo: Repo, cli: Call, words: tuple[str, ...], field: str
+):
+    done = cli("workstream", *words)
+
+    assert f"masked in: {field}." in done.err
+    assert "hunter2" not in done.out + done.err + (repo.folder / FILE).read_text()

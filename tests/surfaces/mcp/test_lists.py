@@ -1,5 +1,6 @@
 """What a client gets before it calls anything."""
 
+import json
 import re
 from pathlib import Path
 
@@ -13,22 +14,18 @@ from holdfast.surfaces.mcp import prose, server
 from tests.surfaces.mcp import doors
 
 ARGUMENTS = {
-    "session": "operation session_id chatmode user_id workflow "
-    "skill git_branch name event_type role "
-    "content parts"
-    " event_id expected_sequence max_turns max_tokens scratchpad idempotency_key",
-    "set_relevant_context": "setName items mode session_id idempotency_key",
-    "get_relevant_context": "setName session_id",
-    "memory": "operation session_id content category "
-    "source_type ttl_days query limit min_relevance "
-    "memory_id"
-    " idempotency_key",
-    "repo_context": "operation session_id phase workstream_id text "
-    "id decision_status because evidence "
-    "kind summary"
-    " feature_request expected_revision step error next_action topic role sources "
-    "decisions questions idempotency_key",
+    "session": "operation chatmode user_id workflow skill git_branch name event_type role content "
+    "parts event_id expected_sequence max_turns max_tokens scratchpad detail session_id "
+    "idempotency_key",
+    "set_relevant_context": "setName items mode detail session_id idempotency_key",
+    "get_relevant_context": "setName detail session_id",
+    "memory": "operation content category source_type ttl_days query limit min_relevance memory_id "
+    "detail session_id idempotency_key",
+    "repo_context": "operation phase workstream_id text id decision_status because evidence items "
+    "paths summary step error next_action cursor kind feature_request expected_revision detail "
+    "topic role sources decisions questions session_id idempotency_key",
 }
+TOKENS = 2_100  # of all tools and the instructions: every request of most clients carries them
 
 
 async def test_the_lists_are_the_same_on_every_way_in(connect: doors.Connect):
@@ -72,7 +69,18 @@ def test_arguments_are_those_of_the_contract_and_no_others():
         assert " ".join(tool.input_schema["properties"]) == ARGUMENTS[tool.name]
         assert tool.input_schema["additionalProperties"] is False
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
-        jsonschema.Draft202012Validator.check_schema(tool.output_schema)
+        assert tool.output_schema is None, "it would cost tokens and change no answer"
+
+
+def test_all_tools_and_the_instructions_cost_what_was_agreed():
+    """As a client sends them with every request: names, descriptions, schemas, in JSON."""
+    offered = [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+        for tool in server._describe_tools()
+    ]
+    sent = json.dumps(offered, ensure_ascii=False)
+
+    assert (len(sent) + len(prose.prose("instructions"))) / 4 <= TOKENS
 
 
 def test_known_values_are_those_of_the_rules():

@@ -74,16 +74,25 @@ async def test_the_session_that_is_meant_is_the_witness(project: Path, store: st
     """The caller's own, if one is open; none is started for a memory."""
     async with doors.inside(project) as client:
         alone = (
-            await data(client, "memory", operation="remember", content="said without a session")
+            await data(
+                client,
+                "memory",
+                operation="remember",
+                content="said without a session",
+                detail=True,
+            )
         )["memory"]
         session = (await data(client, "session", operation="start", chatmode="debug"))["session"]
-        kept = (await data(client, "memory", operation="remember", content=TEXT))["memory"]
+        kept = (await data(client, "memory", operation="remember", content=TEXT, detail=True))[
+            "memory"
+        ]
         named = await data(
             client,
             "memory",
             operation="corroborate",
             memory_id=alone["id"],
             session_id=session["id"],
+            detail=True,
         )
         unknown = await call_refused(
             client, "memory", operation="remember", content="x", session_id="nobody"

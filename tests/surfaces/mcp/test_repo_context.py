@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from mcp import Client
 
-from holdfast.surfaces.mcp import server
 from tests.rig.commands import run_process
 from tests.surfaces.http.server import Server
 from tests.surfaces.mcp import doors
@@ -30,10 +28,7 @@ def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
 
 
 async def do(client: Client, operation: str, **arguments: Any) -> Any:
-    """The data, after a look at its schema."""
-    answer = await call(client, TOOL, operation=operation, **arguments)
-    jsonschema.validate(answer, server._load_tools()[TOOL].output_schema())
-    return answer["data"]
+    return await data(client, TOOL, operation=operation, **arguments)
 
 
 # --- every operation ------------------------------------------------------------------------------
@@ -49,6 +44,7 @@ async def test_a_line_of_work_over_stdio(repo: Repo, era: str):
             id="D1",
             decision_status="rejected",
             because="nobody runs one",
+            detail=True,
         )
         claimed = await do(
             client, "claim", text="The retry is done", evidence=["src/retry.py#schedule"]
@@ -58,6 +54,7 @@ async def test_a_line_of_work_over_stdio(repo: Repo, era: str):
         loaded = await do(client, "load")
         checked = await do(client, "check")
         bundle = await do(client, "bundle")
+        explained = await do(client, "bundle", detail=True)
         begun = await do(client, "round", step="start", topic="Where?")
 
     assert (decided["decision"]["id"], decided["context"]["phase"]) == ("D1", "implementation")
@@ -67,7 +64,8 @@ async def test_a_line_of_work_over_stdio(repo: Repo, era: str):
     assert failed["context"]["last_run"]["failed_step"] == "push"
     assert (loaded["context"]["stale"], loaded["context"]["feature_request"]) == (False, "Retry")
     assert checked["claims"] == loaded["context"]["claims"]
-    assert {"id", "text", "phase", "chars", "tokens", "sections", "cut"} == set(bundle["bundle"])
+    assert set(bundle["bundle"]) == {"id", "text"}
+    assert set(explained["bundle"]) == {"id", "text", "phase", "chars", "tokens", "sections", "cut"}
     assert "Retries double." in bundle["bundle"]["text"]
     assert begun["round"]["role"] == "Product Owner"
 
@@ -122,8 +120,8 @@ async def test_a_round_runs_from_start_to_close(repo: Repo):
 
     assert closed["round"]["status"] == "closed"
     assert [decision["text"] for decision in planned["context"]["open_decisions"]] == [
-        "A table",
         "How many?",
+        "A table",
     ]
 
 
@@ -160,6 +158,83 @@ async def test_a_file_that_must_not_be_written_is_a_warning_and_a_refusal(repo: 
     assert loaded["warnings"][0].startswith(FILE)
     assert answer["code"] == "read_only_context"
     assert (repo.folder / FILE).read_text() == '{"schema_version": 9}'
+
+
+# --- next steps, files, mistakes ------------------------------------------------------------------
+
+
+async def test_next_steps_files_and_mistakes_over_stdio(repo: Repo, era: str):
+    async with doors.over_stdio(repo.folder, era=era) as client:
+        steps = await do(client, "checklist", items=["docs", "release", "docs"])
+        none = await do(client, "checklist", items=[])
+        files = await do(client, "point", paths=["README.md", "src/retry.py#schedule"])
+        await do(client, "decide", text="a queue")
+        claimed = await do(client, "claim", text="It doubles", evidence=["src/retry.py:1-2"])
+        gone = await do(client, "withdraw", id="D1", idempotency_key="k1")
+        again = await do(client, "withdraw", id="D1", idempotency_key="k1")
+        claim_id = claimed["claims"][0]["id"]
+        await do(client, "withdraw", id=claim_id)
+        loaded = await do(client, "load")
+
+    assert steps["context"]["checklist"] == ["docs", "release"]
+    assert none["context"]["checklist"] == []
+    assert files["context"]["file_pointers"] == ["README.md", "src/retry.py#schedule"]
+    assert gone["withdrawn"] == again["withdrawn"] == {"id": "D1", "text": "a queue"}
+    assert (loaded["context"]["open_decisions"], loaded["context"]["claims"]) == ([], [])
+
+
+async def test_what_the_file_has_lost_is_restored(repo: Repo):
+    async with doors.inside(repo.folder) as client:
+        await do(client, "decide", text="a table")
+        await do(client, "claim", text="It doubles", evidence=["src/retry.py:1-2"])
+        (repo.folder / FILE).unlink()
+        restored = await do(client, "restore")
+
+    assert (restored["context"]["decisions"], restored["context"]["claims"]) == (1, 1)
+    assert "a table" in (repo.folder / FILE).read_text()
+
+
+async def test_ten_thousand_steps_or_files_are_refused_and_nothing_is_read(repo: Repo):
+    async with doors.inside(repo.folder) as client:
+        await do(client, "checklist", items=["docs"])
+        before = (repo.folder / FILE).read_bytes()
+        steps = [f"{number}: the password is hunter2" for number in range(10_000)]
+        many_steps = await call_refused(client, TOOL, operation="checklist", items=steps)
+        paths = [f"gone/{number}.py" for number in range(10_000)]
+        many_files = await call_refused(client, TOOL, operation="point", paths=paths)
+
+    assert "has more than 50 items" in many_steps["message"]
+    assert "are more than 50" in many_files["message"], "and not that the first is missing"
+    assert (repo.folder / FILE).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({"operation": "decide", "text": "the admin password is hunter2"}, "text"),
+        ({"operation": "decide", "text": "a table", "because": "pwd: monkey123"}, "because"),
+        ({"operation": "claim", "text": "the admin password is hunter2"}, "text"),
+        ({"operation": "checklist", "items": ["docs", "the password is hunter2"]}, "items"),
+        ({"operation": "save", "summary": "The admin password is hunter2"}, "summary"),
+        (
+            {"operation": "fail", "step": "s", "error": "password: hunter2", "next_action": "n"},
+            "error",
+        ),
+    ],
+)
+async def test_what_was_masked_is_named_by_its_field(
+    repo: Repo, arguments: dict[str, Any], field: str
+):
+    async with doors.inside(repo.folder) as client:
+        answer = await client.call_tool(TOOL, arguments)
+
+    note = f"What looks like a secret was masked in: {field}."
+    assert answer.structured_content["warnings"] == [note]
+    assert note in answer.content[0].text
+    delivered = answer.content[0].text + json.dumps(answer.structured_content)
+    for secret in ("hunter2", "monkey123"):
+        assert secret not in delivered
+        assert secret not in (repo.folder / FILE).read_text()
 
 
 # --- what a model gets wrong ----------------------------------------------------------------------
@@ -251,7 +326,14 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "invalid_value",
         "step 5 is not a text",
     ),
-    ({"operation": "round"}, "invalid_value", "needs step"),
+    ({"operation": "round"}, "invalid_value", "A round has the steps start (with topic)"),
+    ({"operation": "checklist"}, "invalid_value", "needs items"),
+    ({"operation": "checklist", "items": "docs"}, "invalid_value", "is not a list"),
+    ({"operation": "checklist", "items": [5]}, "invalid_value", "is not a text"),
+    ({"operation": "point", "paths": {"a": 1}}, "invalid_value", "is not a list"),
+    ({"operation": "withdraw"}, "invalid_value", "needs id"),
+    ({"operation": "withdraw", "id": "D9"}, "note_not_found", "There are none"),
+    ({"operation": "withdraw", "id": 5}, "invalid_value", "is not a text"),
     (
         {"operation": "round", "step": "begin"},
         "invalid_value",
@@ -344,6 +426,9 @@ KEYED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"operation": "save", "summary": "x"}, {"summary": "y"}),
     ({"operation": "fail", "step": "s", "error": "e", "next_action": "n"}, {"next_action": "m"}),
     ({"operation": "round", "step": "start", "topic": "Where?"}, {"topic": "When?"}),
+    ({"operation": "checklist", "items": ["docs"]}, {"items": ["release"]}),
+    ({"operation": "point", "paths": ["README.md"]}, {"paths": ["src/retry.py"]}),
+    ({"operation": "withdraw", "id": "D1"}, {"id": "D2"}),
 ]
 
 
@@ -427,7 +512,10 @@ async def test_an_entry_whose_key_was_lost_is_found_by_its_id(repo: Repo):
     async with doors.inside(repo.folder) as client:
         again = await do(client, "decide", text="a table", idempotency_key="k1")
 
-    assert [decision["id"] for decision in again["context"]["open_decisions"]] == ["D1"]
+        loaded = await do(client, "load")
+
+    assert again["decision"]["id"] == "D1"
+    assert [decision["id"] for decision in loaded["context"]["open_decisions"]] == ["D1"]
     async with doors.inside(repo.folder) as client:
         await do(client, "decide", text="another", idempotency_key="k2")
 

@@ -7,6 +7,7 @@ import click
 from holdfast.app import App
 from holdfast.bundles.round_service import RoundService
 from holdfast.bundles.rounds import ROLES, Round, RoundStep
+from holdfast.ground.redaction import describe_masked
 from holdfast.surfaces.cli.running import Group, Output, current_folder, prints, run_write
 
 which = click.option(
@@ -80,7 +81,8 @@ def close(
         lambda _: _rounds(app).close(decisions, questions, workstream_id),
         effect="files",
     )
-    return Output({"round": closed.to_dict()}, "\n".join(_list_results(closed)))
+    masked = describe_masked({"decisions": decisions, "questions": questions})
+    return Output({"round": closed.to_dict()}, "\n".join(_list_results(closed)), masked)
 
 
 @command.command("abandon")

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from holdfast.app import App
+from holdfast.ground.redaction import describe_masked
 from holdfast.ground.text import plural
 from holdfast.surfaces.cli import workstream_wording as wording
 from holdfast.surfaces.cli.running import Group, Output, current_folder, prints, run_write
@@ -94,7 +95,8 @@ def decide(app: App, text: str | None, **fields: Any) -> Output:
         app, "workstream.decide", lambda _: workstreams.decide(text, **fields), effect="files"
     )
     described = wording.describe_decision(JudgedDecision(decision))
-    return Output({"decision": decision.to_dict()}, described)
+    masked = describe_masked({"text": text, "because": fields["because"]})
+    return Output({"decision": decision.to_dict()}, described, masked)
 
 
 @command.command("claim")
@@ -116,7 +118,8 @@ def claim(app: App, text: str, evidence: tuple[str, ...], **document: Any) -> Ou
         lambda _: workstreams.claim(text, evidence, **document),
         effect="files",
     )
-    return Output({"claim": judged.to_dict()}, wording.describe_claim(judged))
+    masked = describe_masked({"text": text})
+    return Output({"claim": judged.to_dict()}, wording.describe_claim(judged), masked)
 
 
 @command.command("withdraw")
@@ -161,7 +164,7 @@ def checklist(app: App, items: tuple[str, ...], **document: Any) -> Output:
         effect="files",
     )
     text = wording.describe_checklist(context.checklist)
-    return Output({"checklist": context.checklist}, text)
+    return Output({"checklist": context.checklist}, text, describe_masked({"items": items}))
 
 
 @command.command("point")
@@ -199,7 +202,8 @@ def save(app: App, summary: str, **fields: Any) -> Output:
         effect="files",
     )
     text = wording.describe_save(context)
-    return Output({"context": context.to_dict()}, text, context.notes)
+    masked = describe_masked({"summary": summary, "feature_request": fields["feature_request"]})
+    return Output({"context": context.to_dict()}, text, (*context.notes, *masked))
 
 
 @command.command("fail")
@@ -216,4 +220,5 @@ def fail(app: App, **fields: Any) -> Output:
     )
     run = context.last_run or NotedRun()
     text = wording.describe_failure(run)
-    return Output({"last_run": run.to_dict()}, text)
+    masked = describe_masked({name: fields[name] for name in ("step", "error", "next_action")})
+    return Output({"last_run": run.to_dict()}, text, masked)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from holdfast.surfaces.mcp.answer import READ_CHARS
 from holdfast.usecases import which_session
 
 if TYPE_CHECKING:
@@ -47,6 +48,15 @@ class Call:
     @property
     def session_id(self) -> object:
         return self.arguments.get("session_id")
+
+    @property
+    def wants_detail(self) -> bool:
+        return self.arguments.get("detail") is True
+
+    @property
+    def read_limit(self) -> int | None:
+        """How many characters an answer may have; none with `detail`."""
+        return None if self.wants_detail else READ_CHARS
 
     def pick(self, *names: str) -> dict[str, Any]:
         """Those of the named arguments that were given."""

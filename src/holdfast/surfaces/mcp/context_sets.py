@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from holdfast.surfaces.mcp.answer import Answer
+from holdfast.surfaces.mcp import wording
+from holdfast.surfaces.mcp.answer import Answer, count_chars, make_answer, make_write_answer
 from holdfast.surfaces.mcp.call import NO_SESSION, describe_choice, describe_repeated
-from holdfast.surfaces.mcp.tool import IDEMPOTENCY_KEY, SESSION_ID, Operation, Schema, Tool
+from holdfast.surfaces.mcp.tool import (
+    DETAIL,
+    IDEMPOTENCY_KEY,
+    TEXT,
+    TEXTS,
+    Operation,
+    Schema,
+    Tool,
+)
 
 if TYPE_CHECKING:
     from holdfast.scope import Scope
     from holdfast.sessions.model import Session, SetChange
     from holdfast.surfaces.mcp.call import Call
 
-ITEMS: Schema = {"type": "array", "items": {"type": "string"}}
-CONTEXT: Schema = {"type": "object", "additionalProperties": ITEMS}
+
+SETS_CHARS = 400
 
 
 async def set_relevant_context(call: Call) -> Answer:
@@ -37,7 +46,11 @@ async def set_relevant_context(call: Call) -> Answer:
         notes.append(describe_removed(change))
     warnings = list(describe_choice(choice))
     warnings += [note for note in notes if note]
-    return Answer({**change.to_dict(), "session_id": change.session_id}, warnings)
+    context = change.context
+    if count_chars(context) > SETS_CHARS:  # the others are one call away
+        context = {name: list(change.items)}
+    data = {**change.to_dict(), "context": context, "session_id": change.session_id}
+    return make_write_answer(data, wording.describe_sets, warnings, detail=call.wants_detail)
 
 
 async def get_relevant_context(call: Call) -> Answer:
@@ -51,42 +64,29 @@ async def get_relevant_context(call: Call) -> Answer:
     if unusual:
         warnings.append(unusual)
     if choice.session is None:
-        return Answer({"context": {}, "session_id": None}, warnings, next_actions=NO_SESSION)
+        nothing: dict[str, Any] = {"context": {}, "session_id": None}
+        return make_answer(nothing, wording.describe_sets, warnings, NO_SESSION)
     session_id = choice.session.id
     context = await call.scope.sessions.get_relevant_context(session_id, name)
-    return Answer({"context": context, "session_id": session_id}, warnings)
+    data = {"context": context, "session_id": session_id}
+    return make_answer(data, wording.describe_sets, warnings, limit=call.read_limit)
 
 
 def _make_set_properties() -> dict[str, Schema]:
     from holdfast.sessions import context_sets
 
-    known = ", ".join(context_sets.KNOWN_SETS)
     return {
-        "setName": {
-            "type": "string",
-            "description": f"Known sets: {known}; others work and are warned about",
-        },
-        "items": {
-            **ITEMS,
-            "maxItems": context_sets.ITEMS_PER_SET,
-            "description": "One text each, absolute paths for files; an empty list clears the set",
-        },
-        "mode": {
-            "type": "string",
-            "enum": list(context_sets.MODES),
-            "default": "replace",
-            "description": "Put these in the place of what is there, or add to it",
-        },
-        "session_id": SESSION_ID,
+        "setName": TEXT,
+        "items": {**TEXTS, "maxItems": context_sets.ITEMS_PER_SET},
+        "mode": {"type": "string", "enum": list(context_sets.MODES), "default": "replace"},
+        "detail": DETAIL,
+        "session_id": TEXT,
         "idempotency_key": IDEMPOTENCY_KEY,
     }
 
 
 def _make_get_properties() -> dict[str, Schema]:
-    return {
-        "setName": {"type": "string", "description": "One set only; all of them without it"},
-        "session_id": SESSION_ID,
-    }
+    return {"setName": TEXT, "detail": DETAIL, "session_id": TEXT}
 
 
 TOOLS = (
@@ -98,17 +98,11 @@ TOOLS = (
                 "set_relevant_context",
                 set_relevant_context,
                 needs=("setName", "items"),
-                takes=("mode",),
+                takes=("mode", "detail"),
                 writes=True,
             ),
         ),
         _make_set_properties,
-        data={
-            "context": CONTEXT,
-            "added": ITEMS,
-            "removed": ITEMS,
-            "session_id": {"type": "string"},
-        },
         # It can replace or clear a set; done twice it leaves what it left the first time.
         hints={
             "readOnlyHint": False,
@@ -120,9 +114,8 @@ TOOLS = (
     Tool(
         "get_relevant_context",
         "Recall what this session is about",
-        (Operation("get_relevant_context", get_relevant_context, takes=("setName",)),),
+        (Operation("get_relevant_context", get_relevant_context, takes=("setName", "detail")),),
         _make_get_properties,
-        data={"context": CONTEXT, "session_id": {"type": ["string", "null"]}},
         hints={
             "readOnlyHint": True,
             "destructiveHint": False,

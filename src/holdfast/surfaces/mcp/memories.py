@@ -6,19 +6,21 @@ session.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from holdfast.surfaces.mcp.answer import Answer
-from holdfast.surfaces.mcp.call import describe_choice, describe_repeated
-from holdfast.surfaces.mcp.tool import (
-    IDEMPOTENCY_KEY,
-    SESSION_ID,
-    Operation,
-    Schema,
-    Tool,
-    make_text_schema,
+from holdfast.surfaces.mcp import wording
+from holdfast.surfaces.mcp.answer import (
+    READ_CHARS,
+    Answer,
+    count_chars,
+    count_fitting,
+    make_answer,
+    make_write_answer,
+    shorten,
 )
+from holdfast.surfaces.mcp.call import describe_choice, describe_repeated
+from holdfast.surfaces.mcp.tool import DETAIL, IDEMPOTENCY_KEY, TEXT, Operation, Schema, Tool
 
 if TYPE_CHECKING:
     from holdfast.memories.model import Memory, StoredMemory
@@ -26,6 +28,12 @@ if TYPE_CHECKING:
     from holdfast.scope import Scope
     from holdfast.surfaces.mcp.call import Call
 
+FIELDS = (
+    *("id", "content", "category", "source_type", "confidence", "relevance"),
+    *("expires_at", "created_at", "erased_at"),
+)
+MEMORY_CHARS = 1_000
+AROUND_LIST = 400  # characters of an answer beside its list
 STATEMENT = ("category", "source_type", "ttl_days")
 KIND = ("namespace", "category")
 QUESTION = (*KIND, "limit", "min_relevance")
@@ -51,21 +59,21 @@ async def remember(call: Call) -> Answer:
     warnings = [*describe_choice(choice), *describe_repeated(done)]
     if done.is_first and not done.result.is_new:
         warnings.append(KNOWN)
-    return Answer({"memory": done.result.memory.to_dict()}, warnings)
+    return _answer_write(call, done.result.memory, warnings)
 
 
 async def recall(call: Call) -> Answer:
     limits = call.pick(*QUESTION)
     found = await call.scope.memories.recall(call.arguments["query"], **limits)
     if not found:
-        return Answer({"memories": []}, next_actions=NOTHING)
-    return Answer({"memories": [match.to_dict() for match in found]})
+        return make_answer({"memories": []}, wording.describe_memories, (), NOTHING)
+    return _answer_list(call, [match.to_dict() for match in found])
 
 
 async def list_memories(call: Call) -> Answer:
     given = {"limit": LISTED} | call.pick(*KIND, "limit")
     found = await call.scope.memories.list_memories(**given)
-    return Answer({"memories": [memory.to_dict() for memory in found]})
+    return _answer_list(call, [memory.to_dict() for memory in found])
 
 
 async def corroborate(call: Call) -> Answer:
@@ -99,7 +107,33 @@ async def _change(
     witness = choice.session_id
     done = await call.write(lambda scope: verb(scope.memories, witness), _get_memory)
     warnings = [*describe_choice(choice), *describe_repeated(done)]
-    return Answer({"memory": done.result.to_dict()}, warnings)
+    return _answer_write(call, done.result, warnings)
+
+
+def _answer_write(call: Call, memory: Memory, warnings: Sequence[str]) -> Answer:
+    data = {"memory": _pick_fields(call, memory.to_dict())}
+    return make_write_answer(data, wording.describe_memory, warnings, detail=call.wants_detail)
+
+
+def _answer_list(call: Call, memories: Sequence[Mapping[str, Any]]) -> Answer:
+    """As many as an answer holds, and how many more there are."""
+    picked = [_pick_fields(call, memory) for memory in memories]
+    if call.wants_detail:
+        return make_answer({"memories": picked}, wording.describe_memories, limit=None)
+    shown = [shorten(memory, MEMORY_CHARS, entries=20) for memory in picked]
+    costs = [max(count_chars(memory), len(wording.write_memory(memory))) + 3 for memory in shown]
+    count = count_fitting(costs, READ_CHARS - AROUND_LIST)
+    warnings = []
+    if count < len(shown):
+        warnings.append(f"{len(shown) - count:,} more did not fit; `detail: true` returns all.")
+    return make_answer({"memories": shown[:count]}, wording.describe_memories, warnings)
+
+
+def _pick_fields(call: Call, memory: Mapping[str, Any]) -> dict[str, Any]:
+    if call.wants_detail:
+        return dict(memory)
+    known = {name: memory[name] for name in FIELDS if name in memory}
+    return {name: value for name, value in known.items() if value not in (None, {}, [])}
 
 
 async def _get_memory(scope: Scope, memory_id: str) -> Memory:
@@ -114,76 +148,41 @@ async def _get_remembered(scope: Scope, memory_id: str) -> StoredMemory:
 
 
 def _make_properties() -> dict[str, Schema]:
+    from holdfast.memories import rules
+
     return {
-        "session_id": SESSION_ID,
-        **_make_statement_properties(),
-        **_make_question_properties(),
-        "memory_id": make_text_schema("corroborate, contradict, forget: which memory"),
+        "content": TEXT,
+        "category": TEXT,
+        "source_type": {"type": "string", "enum": list(rules.SOURCE_TYPES)},
+        "ttl_days": {"type": "integer", "minimum": 1},
+        "query": TEXT,
+        "namespace": TEXT,
+        "limit": {"type": "integer", "minimum": 1},
+        "min_relevance": {"type": "number", "minimum": 0, "maximum": 1},
+        "memory_id": TEXT,
+        "detail": DETAIL,
+        "session_id": TEXT,
         "idempotency_key": IDEMPOTENCY_KEY,
     }
 
 
-def _make_statement_properties() -> dict[str, Schema]:
-    from holdfast.memories import rules
-
-    return {
-        "content": make_text_schema("remember: one self-contained statement"),
-        "category": make_text_schema("What kind of statement, such as decision or setup"),
-        "source_type": {
-            "type": "string",
-            "enum": list(rules.SOURCE_TYPES),
-            "description": (
-                "remember: explicit (stated by a person, the default), implicit (gathered), "
-                "tool_output"
-            ),
-        },
-        "ttl_days": {
-            "type": "integer",
-            "minimum": 1,
-            "description": "remember: let it expire after so many days",
-        },
-    }
-
-
-def _make_question_properties() -> dict[str, Schema]:
-    from holdfast.memories import rules
-
-    return {
-        "query": make_text_schema("recall: the question, in its own words"),
-        "namespace": {"type": "string"},
-        "limit": {
-            "type": "integer",
-            "minimum": 1,
-            "description": f"At most so many; recall {rules.LIMIT}, list {LISTED} by default",
-        },
-        "min_relevance": {
-            "type": "number",
-            "minimum": 0,
-            "maximum": 1,
-            "description": (
-                f"recall: least share of the question's words, {rules.MIN_RELEVANCE} by default"
-            ),
-        },
-    }
-
-
+CHANGES = {"corroborate": corroborate, "contradict": contradict, "forget": forget}
 TOOLS = (
     Tool(
         "memory",
         "Remember and recall statements",
         (
-            Operation("remember", remember, needs=("content",), takes=STATEMENT, writes=True),
-            Operation("recall", recall, needs=("query",), takes=QUESTION),
-            Operation("list", list_memories, takes=(*KIND, "limit")),
-            Operation("corroborate", corroborate, needs=("memory_id",), writes=True),
-            Operation("contradict", contradict, needs=("memory_id",), writes=True),
-            Operation("forget", forget, needs=("memory_id",), writes=True),
+            Operation(
+                "remember", remember, needs=("content",), takes=(*STATEMENT, "detail"), writes=True
+            ),
+            Operation("recall", recall, needs=("query",), takes=(*QUESTION, "detail")),
+            Operation("list", list_memories, takes=(*KIND, "limit", "detail")),
+            *(
+                Operation(name, run, needs=("memory_id",), takes=("detail",), writes=True)
+                for name, run in CHANGES.items()
+            ),
         ),
         _make_properties,
-        data={
-            "memory": {"type": "object"},
-            "memories": {"type": "array", "items": {"type": "object"}},
-        },
         # `forget` erases for good, and `contradict` twice halves belief twice.
         hints={
             "readOnlyHint": False,

@@ -6,18 +6,22 @@ the key as well: sent again after a crash between the two, it finds its own entr
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles.errors import RoundNotFoundError
 from holdfast.errors import InvalidValueError
 from holdfast.ground.off_loop import off_loop
-from holdfast.surfaces.mcp.answer import Answer
+from holdfast.ground.redaction import describe_masked
+from holdfast.surfaces.mcp import pages, wording
+from holdfast.surfaces.mcp.answer import Answer, make_write_answer, shorten
 from holdfast.surfaces.mcp.call import describe_choice, describe_repeated
 from holdfast.surfaces.mcp.tool import (
+    DETAIL,
     IDEMPOTENCY_KEY,
-    SESSION_ID,
+    TEXT,
+    TEXTS,
     Operation,
     Schema,
     Tool,
@@ -26,32 +30,48 @@ from holdfast.surfaces.mcp.tool import (
 )
 
 if TYPE_CHECKING:
+    from holdfast.bundles.model import Bundle
     from holdfast.bundles.round_service import RoundService
     from holdfast.scope import Scope
     from holdfast.surfaces.mcp.call import Call
-    from holdfast.workstreams.model import JudgedContext
+    from holdfast.workstreams.entries import Claim, Decision
+    from holdfast.workstreams.model import JudgedClaim, JudgedContext, JudgedDecision, RepoContext
     from holdfast.workstreams.service import WorkstreamService
     from holdfast.write import Done
 
 ABOUT = ("phase", "workstream_id")
-OBJECT: Schema = {"type": "object"}
+NOTES = 10
+NOTE_CHARS = 300
+AROUND_PAGE = 600  # the cursor twice, and the call for the next page
+MASKED = (  # the arguments whose texts are written to files
+    *("text", "because", "summary", "feature_request", "step", "error", "next_action"),
+    "items",
+)
 STEPS = ("start", "next", "submit", "close", "abandon")
+ROUND = (
+    "A round has the steps start (with topic), then for each role next, which gives its text, and "
+    "submit (with role, text, sources), then close (with decisions, questions); abandon ends it "
+    "without a result"
+)
+NO_RECEIPT = "No receipt was kept, because the store is busy."
 STALE = (
     "The summary is stale. Read the files that changed before you rely on it, then save it again."
 )
 
 
 async def load(call: Call) -> Answer:
-    work = _open_work(call)
-    judged = await work.load(**_pick_document(call))
-    return Answer({"context": await off_loop(judged.to_dict)}, _list_notes(judged))
+    """Page by page; the notes about the document are on the first one."""
+    judged = await _open_work(call).load(**_pick_document(call))
+    cursor = call.arguments.get("cursor")
+    notes = [] if cursor is not None else _list_notes(judged)
+    return await off_loop(_make_loaded, call, judged, cursor, notes)
 
 
 async def check(call: Call) -> Answer:
-    work = _open_work(call)
-    judged = await work.load(**_pick_document(call))
-    context = await off_loop(judged.to_dict)
-    return Answer({"claims": context["claims"], "context": context}, _list_notes(judged))
+    judged = await _open_work(call).load(**_pick_document(call))
+    cursor = call.arguments.get("cursor")
+    notes = [] if cursor is not None else _list_notes(judged)
+    return await off_loop(_make_checked, call, judged, cursor, notes)
 
 
 async def bundle(call: Call) -> Answer:
@@ -66,7 +86,13 @@ async def bundle(call: Call) -> Answer:
         session_id=choice.session_id,
         worktree=call.caller.worktree,
     )
-    return Answer({"bundle": built.to_dict()}, describe_choice(choice))
+    warnings = list(describe_choice(choice))
+    brief: dict[str, Any] = {"id": built.id, "text": built.text}
+    if not _has_receipt(built):
+        brief["id"] = None
+        warnings.append(NO_RECEIPT)
+    data = built.to_dict() if call.wants_detail else brief
+    return Answer({"bundle": data}, warnings, text=built.text)
 
 
 async def decide(call: Call) -> Answer:
@@ -85,9 +111,12 @@ async def decide(call: Call) -> Answer:
         return str(entry.uid)
 
     done = await _write(call, verb)
-    context = await _load_context(work, call)
-    decision = _find_decision(context, done.result.subject)
-    return Answer({"decision": decision, "context": context}, describe_repeated(done))
+    context = await _get_noted(work, call)
+    judged = _find_decision(context, done.result.subject)
+    entry = {}
+    if judged is not None:
+        entry = judged.to_dict() if call.wants_detail else pages.make_decision(judged)
+    return _answer_write(call, done, context, decision=entry)
 
 
 async def claim(call: Call) -> Answer:
@@ -95,7 +124,7 @@ async def claim(call: Call) -> Answer:
     work = _open_work(call)
     evidence = _get_list(call, "evidence")
 
-    async def verb() -> str:
+    async def verb(scope: Scope) -> NotedWork:
         judged = await work.claim(
             given["text"],
             evidence,
@@ -103,13 +132,16 @@ async def claim(call: Call) -> Answer:
             request_id=given.get("idempotency_key"),
             **_pick_document(call),
         )
-        return judged.id
+        return NotedWork(judged.id, claim=judged)
 
-    done = await _write(call, verb)
-    claim_id = done.result.subject
-    context = await work.load(**_pick_document(call))
-    claims = [entry.to_dict() for entry in context.claims if entry.id == claim_id]
-    return Answer({"claims": claims}, describe_repeated(done))
+    done = await call.write(verb, _repeat_noted, effect="files")
+    found = done.result.claim
+    if found is None:
+        found = await work.find_claim(done.result.subject, **_pick_document(call))
+    entries = []
+    if found is not None:
+        entries.append(found.to_dict() if call.wants_detail else pages.make_claim(found))
+    return _answer_write(call, done, await _get_noted(work, call), claims=entries)
 
 
 async def save(call: Call) -> Answer:
@@ -125,9 +157,9 @@ async def save(call: Call) -> Answer:
         )
         return NotedWork("", notes=tuple(saved.notes))
 
-    done = await call.write(verb, _get_noted, effect="files")
-    context = await _load_context(work, call)
-    return Answer({"context": context}, [*done.result.notes, *describe_repeated(done)])
+    done = await call.write(verb, _repeat_noted, effect="files")
+    context = await _get_noted(work, call)
+    return _answer_write(call, done, context, "working_summary")
 
 
 async def fail(call: Call) -> Answer:
@@ -141,8 +173,55 @@ async def fail(call: Call) -> Answer:
         return ""
 
     done = await _write(call, verb)
-    context = await _load_context(work, call)
-    return Answer({"context": context}, describe_repeated(done))
+    return _answer_write(call, done, await _get_noted(work, call), "last_run")
+
+
+async def checklist(call: Call) -> Answer:
+    work = _open_work(call)
+    items = _get_list(call, "items")
+
+    async def verb() -> str:
+        await work.set_checklist(items, **_pick_document(call))
+        return ""
+
+    done = await _write(call, verb)
+    return _answer_write(call, done, await _get_noted(work, call), "checklist")
+
+
+async def point(call: Call) -> Answer:
+    work = _open_work(call)
+    paths = _get_list(call, "paths")
+
+    async def verb() -> str:
+        await work.point(paths, **_pick_document(call))
+        return ""
+
+    done = await _write(call, verb)
+    return _answer_write(call, done, await _get_noted(work, call), "file_pointers")
+
+
+async def withdraw(call: Call) -> Answer:
+    work = _open_work(call)
+
+    async def verb() -> str:
+        entry = await work.withdraw(call.arguments["id"], **_pick_document(call))
+        return str(entry.id)
+
+    done = await _write(call, verb)
+    context = await _get_noted(work, call)
+    withdrawn = _find_withdrawn(context, done.result.subject)
+    return _answer_write(call, done, context, withdrawn=withdrawn)
+
+
+async def restore(call: Call) -> Answer:
+    work = _open_work(call)
+
+    async def verb(scope: Scope) -> NotedWork:
+        restored = await work.restore(**_pick_document(call))
+        return NotedWork("", notes=tuple(restored.notes))
+
+    done = await call.write(verb, _repeat_noted, effect="files")
+    return _answer_write(call, done, await _get_noted(work, call), "decisions", "claims")
 
 
 async def round_(call: Call) -> Answer:
@@ -157,9 +236,17 @@ async def round_(call: Call) -> Answer:
         return NotedWork(started_at, answer=step)
 
     done = await call.write(verb, read_again, effect="files")
-    step = done.result.answer
-    notes = step.get("notes", ())
-    return Answer({"round": step}, [*notes, *describe_repeated(done)])
+    step = dict(done.result.answer)
+    notes = step.pop("notes", ())
+    masked = describe_masked(call.pick("decisions", "questions"))
+    warnings = [*notes, *masked, *describe_repeated(done)]
+    if "instruction" in step:  # the text for a role is what was asked for
+        return Answer({"round": step}, warnings, text=wording.describe_round({"round": step}))
+    if not call.wants_detail:
+        step.pop("submissions", None)
+    return make_write_answer(
+        {"round": step}, wording.describe_round, warnings, detail=call.wants_detail
+    )
 
 
 async def _run_step(call: Call) -> dict[str, Any]:
@@ -181,7 +268,7 @@ async def _run_step(call: Call) -> dict[str, Any]:
         case "abandon":
             done = await rounds.abandon(which)
         case unknown:
-            raise InvalidValueError("step", unknown, "is unknown", known=STEPS)
+            raise InvalidValueError("step", unknown, f"is unknown. {ROUND}", known=STEPS)
     result: dict[str, Any] = done.to_dict()
     return result
 
@@ -224,7 +311,45 @@ def _list_notes(judged: JudgedContext) -> list[str]:
         notes.insert(0, judged.context.read_only)
     if judged.staleness.stale:
         notes.append(STALE)
-    return notes
+    short: list[str] = shorten(notes, text_chars=NOTE_CHARS, entries=NOTES)
+    return short
+
+
+def _make_loaded(call: Call, judged: JudgedContext, cursor: object, notes: list[str]) -> Answer:
+    page = pages.make_page(judged, pages.list_entries(judged), cursor, spent=_count_around(notes))
+    data = {"context": page.collect(), **_name_next(page)}
+    text = wording.describe_page(data)
+    return Answer(data, notes, _list_next(call, page), text=text)
+
+
+def _make_checked(call: Call, judged: JudgedContext, cursor: object, notes: list[str]) -> Answer:
+    page = pages.make_page(judged, pages.list_claims(judged), cursor, spent=_count_around(notes))
+    context = page.collect()
+    names = ("key", "phase", "revision", "stale", "staleness")
+    head = {name: context[name] for name in names if name in context}
+    data = {"claims": context.get("claims", []), "context": head, **_name_next(page)}
+    return Answer(data, notes, _list_next(call, page), text=wording.describe_check(data))
+
+
+def _count_around(notes: list[str]) -> int:
+    """Of an answer without its page: the envelope, the notes and the way to the next page."""
+    return AROUND_PAGE + Answer(warnings=notes).chars
+
+
+def _name_next(page: pages.Page) -> dict[str, Any]:
+    if page.cursor is None:
+        return {}
+    return {"cursor": page.cursor, "left": page.left}
+
+
+def _list_next(call: Call, page: pages.Page) -> list[str]:
+    """The call for the next page, with what this one was about."""
+    if page.cursor is None:
+        return []
+    operation = call.name.rpartition(".")[2]
+    words = [f"repo_context operation={operation}"]
+    words += [f"{name}={value}" for name, value in call.pick(*ABOUT).items()]
+    return [" ".join([*words, f"cursor={page.cursor}"])]
 
 
 def _get_list(call: Call, name: str) -> list[Any]:
@@ -240,6 +365,7 @@ class NotedWork:
 
     subject: str
     notes: tuple[str, ...] = ()
+    claim: JudgedClaim | None = None
     answer: dict[str, Any] = field(default_factory=dict)
 
 
@@ -249,24 +375,67 @@ async def _write(call: Call, verb: Callable[[], Awaitable[str]]) -> Done[NotedWo
     async def run(scope: Scope) -> NotedWork:
         return NotedWork(await verb())
 
-    return await call.write(run, _get_noted, effect="files")
+    return await call.write(run, _repeat_noted, effect="files")
 
 
-async def _get_noted(scope: Scope, subject: str) -> NotedWork:
+async def _repeat_noted(scope: Scope, subject: str) -> NotedWork:
     return NotedWork(subject)
 
 
-async def _load_context(work: WorkstreamService, call: Call) -> dict[str, Any]:
-    judged = await work.load(**_pick_document(call))
-    return await off_loop(judged.to_dict)
+async def _get_noted(work: WorkstreamService, call: Call) -> RepoContext:
+    return await work.get_noted(**_pick_document(call))
 
 
-def _find_decision(context: Mapping[str, Any], uid: str) -> dict[str, Any]:
-    """Empty where it is no longer among the decisions that stand."""
-    for decision in context["open_decisions"]:
-        if decision.get("uid") == uid:
-            return dict(decision)
-    return {}
+def _answer_write(
+    call: Call, done: Done[NotedWork], context: RepoContext, *parts: str, **entries: Any
+) -> Answer:
+    """What was written, and the revision after it; `parts` are those of the document."""
+    noted = {"phase": context.phase, "revision": context.revision, **_pick_parts(context, parts)}
+    masked = describe_masked(call.pick(*MASKED))
+    warnings = [*done.result.notes, *masked, *describe_repeated(done)]
+    return make_write_answer(
+        {**entries, "context": noted}, wording.describe_written, warnings, detail=call.wants_detail
+    )
+
+
+def _pick_parts(context: RepoContext, parts: Collection[str]) -> dict[str, Any]:
+    summary = context.summary
+    run = context.last_run
+    known: dict[str, Any] = {
+        "working_summary": summary and summary.to_dict(),
+        "last_run": run and pages.make_run(run),
+        "checklist": context.checklist,
+        "file_pointers": [str(pointer) for pointer in context.pointers],
+        "decisions": len(context.decisions),
+        "claims": len(context.ledger),
+    }
+    return {name: known[name] for name in parts}
+
+
+def _find_decision(context: RepoContext, uid: str) -> JudgedDecision | None:
+    """None where it is no longer among the decisions that stand."""
+    from holdfast.workstreams.model import JudgedDecision
+
+    for decision in context.decisions:
+        if decision.uid == uid:
+            return JudgedDecision(decision)
+    return None
+
+
+def _find_withdrawn(context: RepoContext, entry_id: str) -> dict[str, str]:
+    decisions, claims = context.fields.open_decisions, context.fields.evidence_ledger
+    entries: list[Decision | Claim] = [*(decisions or ()), *(claims or ())]
+    for entry in entries:
+        if entry.id == entry_id:
+            return {"id": entry_id, "text": entry.words}
+    return {"id": entry_id, "text": entry_id}
+
+
+def _has_receipt(built: Bundle) -> bool:
+    from holdfast.bundles.service import NOT_KEPT
+
+    head, _, _ = built.text.partition("\n")
+    return NOT_KEPT not in head
 
 
 def _find_known_client(call: Call) -> str | None:
@@ -277,117 +446,74 @@ def _find_known_client(call: Call) -> str | None:
 
 
 def _make_properties() -> dict[str, Schema]:
+    from holdfast.workstreams.entries import DECISION_STATUSES
     from holdfast.workstreams.model import PHASES
 
     return {
-        "session_id": SESSION_ID,
-        "phase": {
-            "type": "string",
-            "enum": list(PHASES),
-            "default": "implementation",
-            "description": "Whose document",
-        },
-        "workstream_id": make_text_schema("Line of work; default: the branch"),
-        "text": make_text_schema("decide, claim, round submit: one statement; what the role says"),
-        **_make_note_properties(),
-        **_make_run_properties(),
-        **_make_round_properties(),
+        "phase": {"type": "string", "enum": list(PHASES), "default": "implementation"},
+        "workstream_id": make_text_schema("Default: the branch"),
+        "text": TEXT,
+        "id": TEXT,
+        "decision_status": {"type": "string", "enum": list(DECISION_STATUSES)},
+        "because": make_text_schema("The reason; needed to reject"),
+        "evidence": make_list_schema("PATH:L1-L2, PATH#SYMBOL or proof:ID"),
+        "items": make_list_schema("All that is left to do"),
+        "paths": TEXTS,
+        "summary": TEXT,
+        **dict.fromkeys(("step", "error", "next_action"), TEXT),
+        **dict.fromkeys(("cursor", "kind", "feature_request"), TEXT),
+        "expected_revision": {"type": "integer"},
+        "detail": DETAIL,
+        **dict.fromkeys(("topic", "role"), TEXT),
+        **dict.fromkeys(("sources", "decisions", "questions"), TEXTS),
+        "session_id": TEXT,
         "idempotency_key": IDEMPOTENCY_KEY,
     }
 
 
-def _make_note_properties() -> dict[str, Schema]:
-    """Of decisions and claims."""
-    from holdfast.workstreams.entries import DECISION_STATUSES
-
-    return {
-        "id": make_text_schema("decide: change this decision, such as D2"),
-        "decision_status": {
-            "type": "string",
-            "enum": list(DECISION_STATUSES),
-            "description": "decide: open by default",
-        },
-        "because": make_text_schema("decide: the reason, needed to reject"),
-        "evidence": make_list_schema(
-            "claim: PATH:L1-L2, PATH#SYMBOL, PATH, or proof:ID, from the repository's top"
-        ),
-        "kind": make_text_schema("claim: completion, when it says that something is done"),
-    }
-
-
-def _make_run_properties() -> dict[str, Schema]:
-    """Of summaries, failed runs and the steps of a round."""
-    steps = ", ".join(STEPS)
-    return {
-        "summary": make_text_schema("save: the state of the work, for the next session"),
-        "feature_request": make_text_schema("save: what it is about, as a label"),
-        "expected_revision": {
-            "type": "integer",
-            "description": "save: refuse if it was changed after this revision",
-        },
-        "step": make_text_schema(f"fail: what was being done; round: {steps}"),
-        "error": make_text_schema("fail: what went wrong"),
-        "next_action": make_text_schema("fail: what to try next"),
-    }
-
-
-def _make_round_properties() -> dict[str, Schema]:
-    from holdfast.bundles.rounds import ROLES
-
-    roles = ", ".join(ROLES)
-    return {
-        "topic": make_text_schema("round start: what it is about"),
-        "role": make_text_schema(f"round submit: {roles}"),
-        "sources": make_list_schema("round submit: repo:PATH, tool:COMMAND, user:WORDS"),
-        "decisions": make_list_schema("round close: what was decided"),
-        "questions": make_list_schema("round close: what stays open"),
-    }
-
-
+WRITE = (*ABOUT, "detail")
 TOOLS = (
     Tool(
         "repo_context",
         "What was noted about this line of work, checked here",
         (
-            Operation("load", load, takes=ABOUT),
-            Operation("bundle", bundle, takes=ABOUT),
-            Operation("check", check, takes=ABOUT),
+            Operation("bundle", bundle, takes=(*ABOUT, "detail")),
+            Operation("load", load, takes=(*ABOUT, "cursor")),
+            Operation("check", check, takes=(*ABOUT, "cursor")),
             Operation(
                 "decide",
                 decide,
                 needs=("text",),
-                takes=(*ABOUT, "id", "decision_status", "because"),
+                takes=(*WRITE, "id", "decision_status", "because"),
                 writes=True,
             ),
             Operation(
-                "claim", claim, needs=("text",), takes=(*ABOUT, "evidence", "kind"), writes=True
+                "claim", claim, needs=("text",), takes=(*WRITE, "evidence", "kind"), writes=True
             ),
+            Operation("checklist", checklist, needs=("items",), takes=WRITE, writes=True),
+            Operation("point", point, needs=("paths",), takes=WRITE, writes=True),
             Operation(
                 "save",
                 save,
                 needs=("summary",),
-                takes=(*ABOUT, "feature_request", "expected_revision"),
+                takes=(*WRITE, "feature_request", "expected_revision"),
                 writes=True,
             ),
             Operation(
-                "fail", fail, needs=("step", "error", "next_action"), takes=ABOUT, writes=True
+                "fail", fail, needs=("step", "error", "next_action"), takes=WRITE, writes=True
             ),
+            Operation("withdraw", withdraw, needs=("id",), takes=WRITE, writes=True),
+            Operation("restore", restore, takes=WRITE, writes=True),
             Operation(
                 "round",
                 round_,
                 needs=("step",),
-                takes=(*ABOUT, "topic", "role", "text", "sources", "decisions", "questions"),
+                takes=(*WRITE, "topic", "role", "text", "sources", "decisions", "questions"),
                 writes=True,
+                explained=ROUND,
             ),
         ),
         _make_properties,
-        data={
-            "context": OBJECT,
-            "bundle": OBJECT,
-            "decision": OBJECT,
-            "claims": {"type": "array", "items": OBJECT},
-            "round": OBJECT,
-        },
         # `save` replaces a summary; the files are in git, and everything that was saved is in the
         # journal.
         hints={

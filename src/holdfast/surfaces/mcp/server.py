@@ -218,7 +218,6 @@ def _describe_tools() -> tuple[types.Tool, ...]:
             title=tool.title,
             description=tool.description,
             input_schema=dict(_find_input_schema(tool.name) or {}),
-            output_schema=tool.output_schema(),
             annotations=types.ToolAnnotations.model_validate(tool.hints),
         )
         for tool in _load_tools().values()

@@ -6,15 +6,19 @@ there is none. Only `end` starts nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
-from holdfast.surfaces.mcp.answer import Answer
+from holdfast.surfaces.mcp import wording
+from holdfast.surfaces.mcp.answer import Answer, make_answer, make_write_answer
 from holdfast.surfaces.mcp.call import NO_SESSION, describe_choice, describe_repeated
+from holdfast.surfaces.mcp.recent import make_brief_event, make_recent
 from holdfast.surfaces.mcp.tool import (
+    DETAIL,
     IDEMPOTENCY_KEY,
-    SESSION_ID,
+    TEXT,
     Operation,
     Schema,
     Tool,
@@ -29,6 +33,12 @@ if TYPE_CHECKING:
 
 NONE_ENDED = "none"  # what a call is about that found nothing to end
 NONE_OPEN = "No session is open here, so none was ended."
+SESSION_FIELDS = (
+    *("id", "name", "chatmode", "client", "git_branch", "started_at", "ended_at"),
+    "resumed_from",
+)
+OBJECT: Schema = {"type": "object"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
 LABELS = ("chatmode", "user_id", "workflow", "skill", "git_branch", "name")
 
 
@@ -47,7 +57,7 @@ async def start(call: Call) -> Answer:
     warnings = []
     if already_open and done.is_first:
         warnings.append(_describe_open(done.result))
-    return Answer({"session": done.result.to_dict()}, [*warnings, *describe_repeated(done)])
+    return _answer_session(call, done.result, [*warnings, *describe_repeated(done)])
 
 
 async def append(call: Call) -> Answer:
@@ -66,7 +76,10 @@ async def append(call: Call) -> Answer:
 
     done, choice = await call.write_in_session(verb, _get_event)
     warnings = [*describe_choice(choice), *describe_repeated(done)]
-    return Answer({"event": done.result.to_dict()}, warnings)
+    event = done.result
+    brief = {**make_brief_event(event), "session_id": event.session_id}
+    data = {"event": event.to_dict() if call.wants_detail else brief}
+    return make_write_answer(data, wording.describe_event, warnings, detail=call.wants_detail)
 
 
 async def recent(call: Call) -> Answer:
@@ -77,21 +90,25 @@ async def recent(call: Call) -> Answer:
     limits = {name: check_count(name, value) for name, value in given.items()}
     choice = await call.find_session()
     if choice.session is None:
-        return Answer({"events": [], "session_id": None}, next_actions=NO_SESSION)
-    session_id = choice.session.id
-    window = await call.scope.sessions.get_recent_events(session_id, **limits)
-    sent = window.cut_as_sent(limits.get("max_tokens"))
-    warnings = [*describe_choice(choice), *sent.warnings]
-    events = [event.to_dict() for event in sent]
-    return Answer({"events": events, "session_id": session_id}, warnings)
+        nothing: dict[str, Any] = {"events": [], "session_id": None}
+        return make_answer(nothing, wording.describe_events, (), NO_SESSION)
+    return await make_recent(
+        call.scope.sessions,
+        choice.session.id,
+        describe_choice(choice),
+        whole=call.wants_detail,
+        **limits,
+    )
 
 
 async def state(call: Call) -> Answer:
     choice = await call.find_session()
     if choice.session is None:
-        return Answer({"state": None}, next_actions=NO_SESSION)
+        return make_answer({"state": None}, wording.describe_state, (), NO_SESSION)
     found = await call.scope.sessions.get_state(choice.session.id)
-    return Answer({"state": found.to_dict()}, describe_choice(choice))
+    data = {"state": found.to_dict()}
+    warnings = describe_choice(choice)
+    return make_answer(data, wording.describe_state, warnings, limit=call.read_limit)
 
 
 async def update_state(call: Call) -> Answer:
@@ -100,7 +117,11 @@ async def update_state(call: Call) -> Answer:
 
     done, choice = await call.write_in_session(verb, _get_state)
     warnings = [*describe_choice(choice), *describe_repeated(done)]
-    return Answer({"state": done.result.to_dict()}, warnings)
+    changed = call.arguments["scratchpad"]
+    kept = done.result.to_dict()
+    written = {name: kept["scratchpad"][name] for name in changed if name in kept["scratchpad"]}
+    data = {"state": {**kept, "scratchpad": {**written, **kept["scratchpad"]}}}
+    return make_write_answer(data, wording.describe_state, warnings, detail=call.wants_detail)
 
 
 async def end(call: Call) -> Answer:
@@ -117,8 +138,7 @@ async def end(call: Call) -> Answer:
 
     done = await call.write(verb, _get_ended)
     ended = done.result
-    session = ended.session.to_dict() if ended.session else None
-    return Answer({"session": session}, [*ended.warnings, *describe_repeated(done)])
+    return _answer_session(call, ended.session, [*ended.warnings, *describe_repeated(done)])
 
 
 @dataclass(frozen=True)
@@ -131,6 +151,21 @@ class EndedSession:
         if self.session is None:
             return NONE_ENDED
         return self.session.id
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def _answer_session(call: Call, session: Session | None, warnings: Sequence[str]) -> Answer:
+    data = {"session": _pick_session(call, session) if session else None}
+    return make_write_answer(data, wording.describe_session, warnings, detail=call.wants_detail)
+
+
+def _pick_session(call: Call, session: Session) -> dict[str, Any]:
+    known = session.to_dict()
+    if call.wants_detail:
+        return known
+    return {name: known[name] for name in SESSION_FIELDS if known[name] is not None}
 
 
 # --- within ---------------------------------------------------------------------------------------
@@ -163,7 +198,8 @@ async def _resume(call: Call) -> Answer:
     ignored = ", ".join(call.pick(*LABELS))
     if ignored:
         warnings.append(f"Session {session.id} goes on as it was; not changed: {ignored}.")
-    return Answer({"session": session.to_dict(), "resume_text": text}, warnings)
+    data = {"session": _pick_session(call, session), "resume_text": text}
+    return make_answer(data, wording.describe_session, warnings, limit=call.read_limit)
 
 
 async def _find_native(call: Call) -> Session | None:
@@ -199,55 +235,23 @@ async def _get_event(scope: Scope, event_id: str) -> SessionEvent:
 
 
 def _make_properties() -> dict[str, Schema]:
-    return {
-        "session_id": SESSION_ID,
-        "chatmode": make_text_schema("start: the kind of work, such as architect or debug"),
-        "user_id": make_text_schema(
-            "start: whose work it is; the developer unless you say otherwise"
-        ),
-        "workflow": make_text_schema("start: the workflow that it belongs to"),
-        "skill": make_text_schema("start: the skill in use"),
-        "git_branch": make_text_schema("start: the branch that it is about"),
-        "name": make_text_schema("start: a short name by which people find it again"),
-        **_make_event_properties(),
-        "max_turns": {
-            "type": "integer",
-            "minimum": 0,
-            "description": "recent: how many turns back, 30 by default",
-        },
-        "max_tokens": {
-            "type": "integer",
-            "minimum": 0,
-            "description": "recent: about how many tokens at most",
-        },
-        "scratchpad": {
-            "type": "object",
-            "description": "update_state: what to merge in; null removes a key, lists are replaced",
-        },
-        "idempotency_key": IDEMPOTENCY_KEY,
-    }
-
-
-def _make_event_properties() -> dict[str, Schema]:
     from holdfast.sessions import rules
 
     return {
-        "event_type": {
-            "type": "string",
-            "enum": list(rules.EVENT_TYPES),
-            "description": "append: what happened",
-        },
-        "role": {"type": "string", "enum": list(rules.ROLES), "description": "append: who did it"},
-        "content": make_text_schema("append: the text of the event"),
-        "parts": {"type": "object", "description": "append: structured details beside the text"},
-        "event_id": make_text_schema("append: a UUID of yours; the same one again appends nothing"),
-        "expected_sequence": {
-            "type": "integer",
-            "minimum": 0,
-            "description": (
-                "append: the number of the last event you know; refused if there is a newer one"
-            ),
-        },
+        "chatmode": make_text_schema("Kind of work, such as architect or debug"),
+        **dict.fromkeys(("user_id", "workflow", "skill", "git_branch", "name"), TEXT),
+        "event_type": {"type": "string", "enum": list(rules.EVENT_TYPES)},
+        "role": {"type": "string", "enum": list(rules.ROLES)},
+        "content": TEXT,
+        "parts": OBJECT,
+        "event_id": TEXT,
+        "expected_sequence": COUNT,
+        "max_turns": COUNT,
+        "max_tokens": COUNT,
+        "scratchpad": OBJECT,
+        "detail": DETAIL,
+        "session_id": TEXT,
+        "idempotency_key": IDEMPOTENCY_KEY,
     }
 
 
@@ -256,28 +260,22 @@ TOOLS = (
         "session",
         "Session log and scratchpad",
         (
-            Operation("start", start, takes=LABELS, writes=True),
+            Operation("start", start, takes=(*LABELS, "detail"), writes=True),
             Operation(
                 "append",
                 append,
                 needs=("event_type", "role", "content"),
-                takes=("parts", "event_id", "expected_sequence"),
+                takes=("parts", "event_id", "expected_sequence", "detail"),
                 writes=True,
             ),
-            Operation("recent", recent, takes=("max_turns", "max_tokens")),
-            Operation("state", state),
-            Operation("update_state", update_state, needs=("scratchpad",), writes=True),
-            Operation("end", end, writes=True),
+            Operation("recent", recent, takes=("max_turns", "max_tokens", "detail")),
+            Operation("state", state, takes=("detail",)),
+            Operation(
+                "update_state", update_state, needs=("scratchpad",), takes=("detail",), writes=True
+            ),
+            Operation("end", end, takes=("detail",), writes=True),
         ),
         _make_properties,
-        data={
-            "session": {"type": ["object", "null"]},
-            "event": {"type": "object"},
-            "events": {"type": "array", "items": {"type": "object"}},
-            "state": {"type": ["object", "null"]},
-            "session_id": {"type": ["string", "null"]},
-            "resume_text": {"type": "string"},
-        },
         # `update_state` can remove keys of the scratchpad, and `append` twice appends two events.
         hints={
             "readOnlyHint": False,

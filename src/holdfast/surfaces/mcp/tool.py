@@ -19,17 +19,12 @@ if TYPE_CHECKING:
 
 Schema = dict[str, Any]
 
-SESSION_ID: Schema = {
-    "type": "string",
-    "description": "Id or name of a session; leave it out for the session that you are in",
-}
-IDEMPOTENCY_KEY: Schema = {
-    "type": "string",
-    "maxLength": 200,
-    "description": (
-        "Send the same key when you repeat a call whose answer was lost: it is then done only once"
-    ),
-}
+# Without a description: a model pays for each one in every request, and few are called for. What
+# is rarely used is explained where it is needed, in the error about it.
+TEXT: Schema = {"type": "string"}
+TEXTS: Schema = {"type": "array", "items": TEXT}
+DETAIL: Schema = {"type": "boolean"}
+IDEMPOTENCY_KEY: Schema = {"type": "string", "maxLength": 200}
 
 
 class Operation:
@@ -43,10 +38,12 @@ class Operation:
         needs: Collection[str] = (),
         takes: Collection[str] = (),
         writes: bool = False,
+        explained: str = "",
     ):
         self.name = name
         self.run = run
         self.needs = tuple(needs)
+        self.explained = explained  # for a caller that left out what is needed
         self.known = (*needs, *takes, "session_id")
         if writes:
             self.known += ("idempotency_key",)
@@ -61,7 +58,6 @@ class Tool:
         title: str,
         operations: Collection[Operation],
         properties: Callable[[], Mapping[str, Schema]],
-        data: Mapping[str, Schema],
         hints: Mapping[str, bool],
     ):
         self.name = name
@@ -69,7 +65,6 @@ class Tool:
         self.hints = dict(hints)
         self.operations = {operation.name: operation for operation in operations}
         self._properties = properties
-        self._data = dict(data)
 
     @property
     def has_operations(self) -> bool:
@@ -85,26 +80,8 @@ class Tool:
         if not self.has_operations:
             needed = self.operations[self.name].needs
             return _make_object_schema(properties, required=needed)
-        operation = {
-            "type": "string",
-            "enum": list(self.operations),
-            "description": "What to do",
-        }
+        operation = {"type": "string", "enum": list(self.operations)}
         return _make_object_schema({"operation": operation, **properties}, required=["operation"])
-
-    def output_schema(self) -> Schema:
-        texts = {"type": "array", "items": {"type": "string"}}
-        return _make_object_schema(
-            {
-                "status": {"type": "string", "enum": ["ok", "warning", "error"]},
-                "data": _make_object_schema(self._data),
-                "warnings": texts,
-                "next_actions": texts,
-                "code": {"type": "string"},
-                "message": {"type": "string"},
-            },
-            required=["status", "data", "warnings", "next_actions"],
-        )
 
     def parse(self, given: Mapping[str, Any]) -> tuple[Operation, dict[str, Any]]:
         """Which verb, with which arguments; a null is an argument that was not given."""
@@ -119,8 +96,13 @@ class Tool:
         missing = [name for name in operation.needs if name not in arguments]
         if missing:
             subject = "Operation" if self.has_operations else "Tool"
-            listed = ", ".join(missing)
-            raise InvalidValueError(subject, operation.name, f"needs {listed}")
+            problem = f"needs {', '.join(missing)}"
+            if operation.explained:
+                problem += f". {operation.explained}"
+            raise InvalidValueError(subject, operation.name, problem)
+        detail = arguments.get("detail", False)
+        if not isinstance(detail, bool):  # before the verb: a write is not undone by its answer
+            raise InvalidValueError("detail", detail, "is not true or false")
         arguments.pop("operation", None)
         return operation, arguments
 
@@ -151,11 +133,11 @@ def _suggest_nearest(given: object, known: Collection[str]) -> str:
 
 
 def make_text_schema(description: str) -> Schema:
-    return {"type": "string", "description": description}
+    return {**TEXT, "description": description}
 
 
 def make_list_schema(description: str) -> Schema:
-    return {"type": "array", "items": {"type": "string"}, "description": description}
+    return {**TEXTS, "description": description}
 
 
 def _make_object_schema(

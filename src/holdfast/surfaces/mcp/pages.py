@@ -1,0 +1,326 @@
+"""All notes about a line of work, in pages: each once, without hashes, the newest first. Pure.
+
+A cursor says which document its page was of, and which entries that had: over another document, or
+over one that has changed, a place in the list means nothing, and the caller is told so.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import InvalidValueError
+from holdfast.ground import canonical, fence
+from holdfast.surfaces.mcp.answer import READ_CHARS, count_chars, count_fitting, shorten
+from holdfast.surfaces.mcp.wording import write_sections
+
+if TYPE_CHECKING:
+    from holdfast.workstreams.entries import NotedRun
+    from holdfast.workstreams.model import JudgedClaim, JudgedContext, JudgedDecision, NotedChange
+
+PIECE_CHARS = 1_500  # of a text in an entry; the rest follows in entries of its own
+ENTRY_CHARS = 5_000
+LABEL_CHARS = 200
+CHANGED_FILES = 20
+ALWAYS = ("open_decisions", "claims", "checklist")  # there on the first page, even where empty
+# The texts of an entry, by section; the first one names it.
+TEXTS = {
+    "working_summary": ("text",),
+    "other_summaries": ("text",),
+    "last_run": ("error", "failed_step", "next_action"),
+    "last_errors": ("error", "failed_step", "next_action"),
+    "open_decisions": ("text", "because"),
+    "shared_decisions": ("text", "because"),
+    "claims": ("claim",),
+    "proofs": ("command",),
+}
+SINGLE = ("working_summary", "last_run")
+
+_COMMIT = re.compile("[0-9a-f]{40,64}")
+_CURSOR = re.compile("([0-9a-f]{16})([0-9a-f]{16})([0-9]{1,9})")
+
+
+@dataclass(frozen=True)
+class PageEntry:
+    section: str
+    value: Any
+
+    @property
+    def chars(self) -> int:
+        """What it adds to a page at most, in JSON or as prose."""
+        as_text = sum(len(line) + 1 for line in write_sections(self._alone()))
+        return max(count_chars(self._alone()), as_text)
+
+    @property
+    def is_continued(self) -> bool:
+        return isinstance(self.value, Mapping) and bool(self.value.get("continued"))
+
+    def _alone(self) -> dict[str, Any]:
+        return {self.section: self.value if self.section in SINGLE else [self.value]}
+
+
+@dataclass(frozen=True)
+class Page:
+    head: Mapping[str, Any]
+    entries: Sequence[PageEntry]
+    cursor: str | None
+    left: int  # entries that follow
+
+    def collect(self) -> dict[str, Any]:
+        """The entries of the page by section."""
+        sections: dict[str, Any] = dict(self.head)
+        for entry in _join_parts(self.entries):
+            if entry.section in SINGLE:
+                sections[entry.section] = entry.value
+            else:
+                sections[entry.section] = [*sections.get(entry.section, ()), entry.value]
+        return sections
+
+
+def make_page(
+    judged: JudgedContext, entries: Sequence[PageEntry], cursor: object, *, spent: int
+) -> Page:
+    """The page at a cursor, or the first one. `spent` are the characters of what is around it."""
+    about = _name_document(judged)
+    listed = _hash(*(f"{entry.section} {_identify(entry.value)}" for entry in entries))
+    start = 0 if cursor is None else _read_cursor(cursor, about, listed, len(entries))
+    head = {} if start else _make_head(judged)
+    room = READ_CHARS - spent - count_chars(head)
+    end = start + count_fitting([entry.chars for entry in entries[start:]], room)
+    left = len(entries) - end
+    following = _write_cursor(about, listed, end) if left else None
+    return Page(head, entries[start:end], following, left)
+
+
+def list_entries(judged: JudgedContext) -> list[PageEntry]:
+    """Everything that is noted: what to go on with first, then the newest."""
+    return [
+        PageEntry(section, part)
+        for section, value in _list_values(judged)
+        for part in _split(section, fence_value(value))
+    ]
+
+
+def list_claims(judged: JudgedContext) -> list[PageEntry]:
+    """Those that no longer hold first, then the newest."""
+    doubtful_first = sorted(_list_newest_claims(judged), key=lambda claim: claim.holds)
+    return [
+        PageEntry("claims", part)
+        for claim in doubtful_first
+        for part in _split("claims", fence_value(make_claim(claim)))
+    ]
+
+
+# --- what is told ---------------------------------------------------------------------------------
+
+
+def _make_head(judged: JudgedContext) -> dict[str, Any]:
+    context = judged.context
+    changed = [_describe_change(change) for change in judged.staleness.changed[:CHANGED_FILES]]
+    left_out = len(judged.staleness.changed) - CHANGED_FILES
+    if left_out > 0:
+        changed.append(f"+{left_out:,} more")
+    head: dict[str, Any] = {
+        "key": context.key._replace(repo=_name_repo(context.key.repo)).to_dict(),
+        "phase": context.phase,
+        "revision": context.revision,
+        "feature_request": context.fields.feature_request,
+        "updated_at": context.fields.updated_at,
+        "stale": judged.staleness.stale,
+        "staleness": {
+            "reasons": list(judged.staleness.reasons),
+            "changed": changed,
+            "text": _describe_staleness(judged),
+        },
+        "working_summary": None,
+        **{name: [] for name in ALWAYS},
+    }
+    return dict(shorten(fence_value(head), LABEL_CHARS, entries=CHANGED_FILES + 1))
+
+
+def _describe_staleness(judged: JudgedContext) -> str:
+    from holdfast.workstreams.staleness import describe_staleness
+
+    if not judged.staleness.stale:
+        return "fresh"
+    return describe_staleness(judged.staleness)
+
+
+def _name_repo(repo: str) -> str:
+    """A repository without a remote is known by its first commit: the beginning is enough here."""
+    return repo[:12] if _COMMIT.fullmatch(repo) else repo
+
+
+def _describe_change(change: NotedChange) -> str:
+    text = f"{change.path} {change.what}"
+    if change.added is not None:
+        text += f" +{change.added} -{change.removed}"
+    return text
+
+
+def _list_values(judged: JudgedContext) -> Iterator[tuple[str, Any]]:
+    context = judged.context
+    summary = context.summary
+    if summary:
+        yield "working_summary", {**_pick_summary(summary), "stale": judged.staleness.stale}
+    if context.last_run:
+        yield "last_run", make_run(context.last_run)
+    yield from [("checklist", step) for step in context.checklist]
+    for section, decisions in (
+        ("open_decisions", judged.decisions),
+        ("shared_decisions", judged.shared_decisions),
+    ):
+        newest = sorted(decisions, key=lambda each: each.changed_at)[::-1]
+        yield from [(section, make_decision(decision)) for decision in newest]
+    yield from [("claims", make_claim(claim)) for claim in _list_newest_claims(judged)]
+    yield from [("file_pointers", str(pointer)) for pointer in context.pointers]
+    yield from [("pinned_rules", rule) for rule in judged.rules]
+    others = context.fields.other_summaries or ()
+    yield from [("other_summaries", _pick_summary(other)) for other in others if other.text]
+    failed = context.failed_run
+    earlier = [run for run in context.last_errors if failed is None or run.uid != failed.uid]
+    for run in reversed(earlier):
+        yield "last_errors", make_run(run)
+    for proof in judged.proofs:
+        short = proof.to_short_dict(judged.tree)
+        yield "proofs", {**short, "command": shlex.join(proof.command)}
+
+
+def _list_newest_claims(judged: JudgedContext) -> list[JudgedClaim]:
+    return sorted(judged.claims, key=lambda claim: claim.claimed_at)[::-1]
+
+
+def make_decision(judged: JudgedDecision) -> dict[str, Any]:
+    names = ("id", "text", "status", "because", "by", "updated_at", "of")
+    return _pick(judged.to_dict(), *names)
+
+
+def make_claim(judged: JudgedClaim) -> dict[str, Any]:
+    """A claim with its verdict; of its evidence what a reader needs."""
+    claim = _pick(judged.to_dict(), "id", "claim", "kind", "verdict", "holds", "claimed_at")
+    names = ("text", "verdict", "why")
+    pieces = []
+    for evidence in judged.evidence:
+        piece = _pick(evidence.to_dict(), *names)
+        if evidence.verdict == "moved":
+            piece["lines"] = evidence.lines_text
+        pieces.append(piece)
+    return {**claim, "evidence": pieces}
+
+
+def make_run(run: NotedRun) -> dict[str, Any]:
+    return _pick(run.to_dict(), "status", "failed_step", "error", "next_action", "at")
+
+
+def _pick_summary(summary: Any) -> dict[str, Any]:
+    return _pick(summary.to_dict(), "text", "updated_at", "by", "verified_by")
+
+
+def _pick(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: values[name] for name in names if values.get(name) not in (None, "")}
+
+
+def fence_value(value: Any) -> Any:
+    """A JSON value with no text in it that could pass for a client's words or a speaker's."""
+    if isinstance(value, str):
+        return fence.clean(value)
+    if isinstance(value, Mapping):
+        return {name: fence_value(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [fence_value(inner) for inner in value]
+    return value
+
+
+# --- entries that are too long for a page ---------------------------------------------------------
+
+
+def _split(section: str, value: Any) -> Iterator[Any]:
+    """An entry in parts of a bounded size; nearly always it is one."""
+    if isinstance(value, str):
+        yield from _split_text(value)
+        return
+    texts = TEXTS[section]
+    first = {name: shorten(inner, LABEL_CHARS, 20) for name, inner in value.items()}
+    whole = {name: value[name] for name in texts if isinstance(value.get(name), str)}
+    first |= {name: text[:PIECE_CHARS] for name, text in whole.items()}
+    yield first if count_chars(first) <= ENTRY_CHARS else shorten(first, LABEL_CHARS, 10)
+    for name, text in whole.items():
+        for chunk in _split_text(text[PIECE_CHARS:]):
+            yield {**_pick(first, "id"), texts[0]: "", name: chunk, "continued": True}
+
+
+def _join_parts(entries: Sequence[PageEntry]) -> list[PageEntry]:
+    """Parts of one entry that came to the same page are one again."""
+    joined: list[PageEntry] = []
+    for entry in entries:
+        if joined and entry.is_continued and joined[-1].section == entry.section:
+            before = joined.pop()
+            entry = PageEntry(entry.section, _join(before.value, entry.value))
+        joined.append(entry)
+    return joined
+
+
+def _join(value: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any]:
+    joined = dict(value)
+    for name, text in rest.items():
+        if name != "id" and isinstance(text, str):
+            joined[name] = value.get(name, "") + text
+    return joined
+
+
+def _split_text(text: str) -> list[str]:
+    return [text[at : at + PIECE_CHARS] for at in range(0, len(text), PIECE_CHARS)]
+
+
+# --- cursors --------------------------------------------------------------------------------------
+
+
+def _write_cursor(about: str, listed: str, position: int) -> str:
+    plain = f"{about}{listed}{position}"
+    return base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
+
+
+def _read_cursor(cursor: object, about: str, listed: str, count: int) -> int:
+    found = _CURSOR.fullmatch(_decode_cursor(cursor))
+    if found is None:
+        raise InvalidValueError(
+            "cursor", cursor, "is not a cursor; leave it out for the first page"
+        )
+    if found[1] != about:
+        raise InvalidValueError("cursor", cursor, "is of another workstream or phase")
+    position = int(found[3])
+    if found[2] != listed or position >= count:
+        problem = "is outdated, because the notes have changed; leave it out for the first page"
+        raise InvalidValueError("cursor", cursor, problem)
+    return position
+
+
+def _decode_cursor(cursor: object) -> str:
+    if not isinstance(cursor, str) or len(cursor) > LABEL_CHARS:
+        return ""
+    padded = cursor + "=" * (-len(cursor) % 4)
+    try:
+        return base64.urlsafe_b64decode(padded.encode()).decode("ascii")
+    except (ValueError, binascii.Error):
+        return ""
+
+
+def _name_document(judged: JudgedContext) -> str:
+    return _hash(*judged.context.key, judged.context.phase)
+
+
+def _identify(value: Any) -> str:
+    """By what it says, and not by its verdict, which may change from page to page."""
+    if isinstance(value, str):
+        return value
+    return str([value.get(name) for name in ("id", "text", "claim", "error", "at")])
+
+
+def _hash(*texts: str) -> str:
+    joined = "\0".join(texts).encode(errors="surrogatepass")
+    return canonical.sha256(joined).hex()[:16]

@@ -1,0 +1,112 @@
+"""The newest events of a session, within what the caller wants to pay for.
+
+The limit counts what is delivered: the envelope or the prose, whichever is longer. Events are whole
+and the oldest are left out. Only an event that no answer of this size could hold is cut, with a
+note of its length: it hides neither itself nor what was before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from holdfast.ground.tokens import CHARS_PER_TOKEN
+from holdfast.surfaces.mcp import wording
+from holdfast.surfaces.mcp.answer import SHORTER, Answer, count_chars, count_fitting, shorten
+
+if TYPE_CHECKING:
+    from holdfast.sessions.model import SessionEvent
+    from holdfast.sessions.service import SessionService
+
+MAX_TURNS = 30
+MAX_TOKENS = 2_000
+MOST_EVENTS = 1_000
+PAGE_EVENTS = 64
+LEAST_CHARS = 1_200  # of an answer with one event, however small the limit
+EVENT_FIELDS = ("id", "sequence", "type", "role", "content", "created_at")
+
+
+async def make_recent(
+    sessions: SessionService,
+    session_id: str,
+    warnings: Sequence[str],
+    *,
+    max_turns: int = MAX_TURNS,
+    max_tokens: int = MAX_TOKENS,
+    whole: bool = False,
+) -> Answer:
+    """`whole`: with all fields of each event."""
+    around = _make_answer(session_id, [], warnings, older=10**9, max_tokens=max_tokens)
+    room = max(max_tokens * CHARS_PER_TOKEN, LEAST_CHARS) - around.chars
+    newest_first = await _read_newest(sessions, session_id, max_turns, room)
+    events = [event.to_dict() if whole else make_brief_event(event) for event in newest_first]
+    fitting = [_cut_event(event, room) for event in events]
+    count = count_fitting(map(_count_event, fitting), room)
+    shown = fitting[:count]
+    for event in shown:
+        if "chars" in event:
+            known = await sessions.get_event(event["id"])
+            event["chars"] = len(known.content)
+    older = shown[-1]["sequence"] - 1 if shown else 0
+    return _make_answer(session_id, shown[::-1], warnings, older=older, max_tokens=max_tokens)
+
+
+async def _read_newest(
+    sessions: SessionService, session_id: str, max_turns: int, room: int
+) -> list[SessionEvent]:
+    """Newest first, until the room is spent: neither the log nor an event makes it cost more."""
+    found: list[SessionEvent] = []
+    below, turns = None, max(max_turns, 1)
+    most = MOST_EVENTS if max_turns else 1
+    while turns > 0 and len(found) < most and sum(len(event.content) for event in found) < room:
+        page = await sessions.list_turn_events(
+            session_id,
+            below,
+            max_turns=turns,
+            max_events=min(PAGE_EVENTS, most - len(found)),
+            max_chars=room,
+            max_bytes=room,
+        )
+        found += reversed(page)
+        if len(page) < PAGE_EVENTS:
+            break
+        below = page[0].sequence
+        turns -= sum(event.type == "user_message" for event in page)
+    return found
+
+
+def make_brief_event(event: SessionEvent) -> dict[str, Any]:
+    known = event.to_dict()
+    optional = [name for name in ("parts", "erased_at") if known[name] is not None]
+    return {name: known[name] for name in (*EVENT_FIELDS, *optional)}
+
+
+def _cut_event(event: dict[str, Any], room: int) -> dict[str, Any]:
+    """The event, or what fits of one that could not be sent whole; its length is filled in."""
+    if _count_event(event) <= room:
+        return event
+    for text_chars, entries in SHORTER:
+        brief: dict[str, Any] = shorten(event, min(text_chars, room // 3), entries)
+        if _count_event(brief) <= room // 2:
+            break
+    return {**brief, "chars": len(event["content"])}
+
+
+def _count_event(event: dict[str, Any]) -> int:
+    return max(count_chars(event), len(wording.write_event(event))) + 1
+
+
+def _make_answer(
+    session_id: str,
+    events: Sequence[dict[str, Any]],
+    warnings: Sequence[str],
+    *,
+    older: int,
+    max_tokens: int,
+) -> Answer:
+    data = {"events": list(events), "session_id": session_id, "older": older}
+    actions = []
+    if older:
+        more = f"max_tokens={max_tokens * 4} max_turns={MOST_EVENTS}"
+        actions.append(f"session operation=recent session_id={session_id} {more}")
+    return Answer(data, warnings, actions, text=wording.describe_events(data))
