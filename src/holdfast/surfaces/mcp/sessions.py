@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NONE_ENDED = "none"  # what a call is about that found nothing to end
 NONE_OPEN = "No session is open here, so none was ended."
+OTHER_CALLS = "Calls without session_id still mean the session of your client: give this one's id."
 LABELS = ("chatmode", "user_id", "workflow", "skill", "git_branch", "name")
 
 
@@ -47,6 +48,8 @@ async def start(call: Call) -> Answer:
     warnings = []
     if already_open and done.is_first:
         warnings.append(_describe_open(done.result))
+    elif done.is_first:
+        which_session.keep_opened(done.result, call.caller, call.app.settings)
     return Answer({"session": done.result.to_dict()}, [*warnings, *describe_repeated(done)])
 
 
@@ -75,23 +78,23 @@ async def recent(call: Call) -> Answer:
     # A wrong limit is refused before there is anything to limit.
     given = call.pick("max_turns", "max_tokens")
     limits = {name: check_count(name, value) for name, value in given.items()}
-    choice = await call.find_session()
+    choice = await call.find_session_to_read()
     if choice.session is None:
         return Answer({"events": [], "session_id": None}, next_actions=NO_SESSION)
     session_id = choice.session.id
     window = await call.scope.sessions.get_recent_events(session_id, **limits)
     sent = window.cut_as_sent(limits.get("max_tokens"))
-    warnings = [*describe_choice(choice), *sent.warnings]
+    warnings = [*await call.describe_borrowed(choice), *sent.warnings]
     events = [event.to_dict() for event in sent]
     return Answer({"events": events, "session_id": session_id}, warnings)
 
 
 async def state(call: Call) -> Answer:
-    choice = await call.find_session()
+    choice = await call.find_session_to_read()
     if choice.session is None:
         return Answer({"state": None}, next_actions=NO_SESSION)
     found = await call.scope.sessions.get_state(choice.session.id)
-    return Answer({"state": found.to_dict()}, describe_choice(choice))
+    return Answer({"state": found.to_dict()}, await call.describe_borrowed(choice))
 
 
 async def update_state(call: Call) -> Answer:
@@ -156,14 +159,28 @@ async def _resume(call: Call) -> Answer:
     choice = await call.find_session()
     assert choice.session is not None  # a named session that is missing was an error
     session_id = choice.session.id
-    done = await call.write(lambda scope: scope.sessions.resume_session(session_id), _get_session)
+    client = call.caller.client or which_session.NO_CLIENT
+
+    async def verb(scope: Scope) -> Session:
+        return await scope.sessions.resume_session(session_id, client=client)
+
+    done = await call.write(verb, _get_session)
     session = done.result
+    _bind(call, session, is_opened=done.is_first and session.id != session_id)
     text = await call.scope.sessions.get_resume_text(session.id, call.exists)
     warnings = []
+    if call.caller.native_id is not None:
+        warnings.append(OTHER_CALLS)
     ignored = ", ".join(call.pick(*LABELS))
     if ignored:
         warnings.append(f"Session {session.id} goes on as it was; not changed: {ignored}.")
     return Answer({"session": session.to_dict(), "resume_text": text}, warnings)
+
+
+def _bind(call: Call, session: Session, *, is_opened: bool) -> None:
+    """Later calls of this server mean the session, unless its client has one of its own."""
+    if call.caller.own is not None:
+        call.caller.own.bind(session, call.app.settings, is_opened=is_opened)
 
 
 async def _find_native(call: Call) -> Session | None:
