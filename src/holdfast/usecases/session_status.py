@@ -9,7 +9,7 @@ from holdfast.sessions.status import SessionStatus, judge_status
 from holdfast.storage.processes import Processes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from holdfast.scope import Scope
     from holdfast.sessions.model import Session
@@ -21,17 +21,17 @@ async def find_statuses(
     """By the id of each session; one query and one look at a folder for all of them."""
     is_any_open = any(session.ended_at is None for session in sessions)
     last_moments = {}
-    busy: set[tuple[object, ...]] = set()
+    busy = Busy()
     if is_any_open:
         last_moments = await scope.sessions.find_last_moments(sessions)
-        busy = _list_busy(home)
+        busy = find_busy(home)
     now = clock.now()
     return {
         session.id: judge_status(
             session,
             last_moments.get(session.id, session.started_at),
             now,
-            has_process=_is_busy(session, busy),
+            has_process=busy.has(session),
         )
         for session in sessions
     }
@@ -42,16 +42,19 @@ async def find_status(scope: Scope, home: str, session: Session) -> SessionStatu
     return statuses[session.id]
 
 
-def _list_busy(home: str) -> set[tuple[object, ...]]:
-    """By their own ids, or by their clients and native ids."""
-    busy: set[tuple[object, ...]] = set()
-    for row in Processes(home).list_running():
-        busy.add((row.get("session_id"),))
-        busy.add((row.get("client"), row.get("native_id")))
-    return busy
+class Busy:
+    """The sessions that running programs are in, by their ids or by the clients' own."""
+
+    def __init__(self, rows: Sequence[Mapping[str, object]] = ()):
+        self._ids = {row.get("session_id") for row in rows}
+        self._native_ids = {(row.get("client"), row.get("native_id")) for row in rows}
+
+    def has(self, session: Session) -> bool:
+        if session.id in self._ids:
+            return True
+        native = session.client, session.native_id
+        return session.native_id is not None and native in self._native_ids
 
 
-def _is_busy(session: Session, busy: set[tuple[object, ...]]) -> bool:
-    if (session.id,) in busy:
-        return True
-    return session.native_id is not None and (session.client, session.native_id) in busy
+def find_busy(home: str) -> Busy:
+    return Busy(Processes(home).list_running())
