@@ -233,8 +233,8 @@ def test_a_read_of_an_agent_without_a_session_says_whose_it_is(start: Start, sto
         answer = reader.call(tool, **arguments)
         assert answer["warnings"] == [
             (
-                f"You have no session here. This is {session.id} of gemini, live: the newest in this "
-                "working tree. A write begins one of your own."
+                f"You have no session here. This is {session.id} of gemini, live: the newest in "
+                "this working tree. A write begins one of your own."
             )
         ]
 
