@@ -77,6 +77,11 @@ def handle(client: Client, event_name: str) -> None:
         raise
     if payload is None:
         raise InvalidValueError("payload", "", "is not a JSON object")
+    take_payload(client, event_name, payload)
+
+
+def take_payload(client: Client, event_name: str, payload: dict[str, Any]) -> None:
+    """Say which session the client is in, and store what happened there, where it is kept."""
     origin = parse_origin(client, event_name, payload)
     if origin is None:
         return

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.clients import list_clients
 from holdfast.sessions.errors import SessionNotNamedError
-from holdfast.storage.processes import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from holdfast.ground.settings import Settings
     from holdfast.scope import Scope
     from holdfast.sessions.model import Session
+    from holdfast.storage.processes import Processes
     from holdfast.write import Done, Request
 
 R = TypeVar("R")
@@ -39,10 +39,10 @@ MOST_INTRODUCTIONS = 100
 class OwnSessions:
     """What one server process, or one connection of a server, has opened itself."""
 
-    def __init__(self, process: str | None = None):
+    def __init__(self, process: str | None = None, opened: list[str] | None = None):
         self.process = process  # the server's own, where one client has it for itself
         self.current: str | None = None  # what calls without an id mean
-        self.opened: list[str] = []
+        self.opened: list[str] = [] if opened is None else opened
 
     def bind(self, session: Session, settings: Settings, *, is_opened: bool) -> None:
         """Later calls mean this session; one that was opened here ends with the server."""
@@ -51,7 +51,7 @@ class OwnSessions:
             self.opened.append(session.id)
         if self.process is not None:
             row = {**_describe_owner(settings), "session_id": session.id}
-            Processes(settings.home).register(self.process, row)
+            _open_processes(settings).register(self.process, row)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Callers:
                 return native_id
         if settings is None:
             return None
-        processes = Processes(settings.home)
+        processes = _open_processes(settings)
         row = _find_announced_call(processes, client, meta) or self._find_registered(processes)
         if row is None or not _is_of(row, client, settings):
             return None
@@ -204,6 +204,13 @@ def _is_of(row: Mapping[str, Any], client: Client, settings: Settings) -> bool:
     """Whether it was said by the same program for the same owner."""
     expected = {**_describe_owner(settings), "client": client.NAME}
     return all(row.get(key) == value for key, value in expected.items())
+
+
+def _open_processes(settings: Settings) -> Processes:
+    # Imported here: a list of tools needs nothing that is stored.
+    from holdfast.storage.processes import Processes
+
+    return Processes(settings.home)
 
 
 def _describe_owner(settings: Settings) -> dict[str, str]:

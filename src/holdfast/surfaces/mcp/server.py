@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -51,19 +51,14 @@ def make_server(
     *,
     environment: Mapping[str, str] | None = None,
     folder: str | None = None,
-    ancestors: Sequence[str] = (),
-    own: OwnSessions | None = None,
+    process: ServerProcess | None = None,
     exists: Callable[[str], bool] = assume_exists,
 ) -> Server[Any]:
-    """Make a server. `environment`, `folder` and `ancestors` are those of a client on this machine.
+    """Make a server. `environment`, `folder` and `process` are those of a client on this machine.
 
-    `own` receives what is opened for that client. `exists` tells which files are gone, as far as
-    the caller may know.
+    `exists` tells which files are gone, as far as the caller may know.
     """
-    from holdfast.usecases.which_session import Callers, OwnSessions
-
-    callers = Callers(environment=environment, folder=folder, ancestors=ancestors)
-    handler = CallHandler(app_for, callers, own or OwnSessions(), exists)
+    handler = CallHandler(app_for, environment, folder, process or ServerProcess(), exists)
     return Server(
         "holdfast",
         version=__version__,
@@ -81,19 +76,30 @@ def make_server(
     )
 
 
+class ServerProcess:
+    """A server that one client has for itself, among the processes of the machine."""
+
+    def __init__(self, name: str | None = None, ancestors: Sequence[str] = ()):
+        self.name = name
+        self.ancestors = ancestors
+        self.opened: list[str] = []  # the sessions that end with it
+
+
 class CallHandler:
     """Where calls arrive."""
 
     def __init__(
         self,
         app_for: AppFor,
-        callers: Callers,
-        own: OwnSessions,
+        environment: Mapping[str, str] | None,
+        folder: str | None,
+        process: ServerProcess,
         exists: Callable[[str], bool],
     ):
         self.app_for = app_for
-        self.callers = callers
-        self.own = own
+        self.environment = environment
+        self.folder = folder
+        self.process = process
         self.exists = exists
         self._by_connection: dict[str, OwnSessions] = {}
         self.starting = anyio.Lock()
@@ -187,6 +193,21 @@ class CallHandler:
             refused = make_refusal(error)
             _report_bug(refused)
             return refused
+
+    @cached_property
+    def callers(self) -> Callers:
+        """Made by the first call: it loads what the handshake does without."""
+        from holdfast.usecases.which_session import Callers
+
+        return Callers(
+            environment=self.environment, folder=self.folder, ancestors=self.process.ancestors
+        )
+
+    @cached_property
+    def own(self) -> OwnSessions:
+        from holdfast.usecases.which_session import OwnSessions
+
+        return OwnSessions(self.process.name, self.process.opened)
 
     def _identify_caller(self, context: Context, app: App) -> Caller:
         client = context.session.client_params

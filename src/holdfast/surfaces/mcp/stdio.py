@@ -20,8 +20,7 @@ import mcp_types as types
 from mcp.shared.message import SessionMessage
 
 from holdfast.ground import process_tree
-from holdfast.surfaces.mcp.server import make_server
-from holdfast.usecases.which_session import OwnSessions
+from holdfast.surfaces.mcp.server import ServerProcess, make_server
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -42,14 +41,13 @@ def run(handover: Handover) -> None:
 
 
 async def serve(handover: Handover) -> None:
-    own = OwnSessions(process_tree.find_own_process())
-    store = Store(own)
+    process = ServerProcess(process_tree.find_own_process(), process_tree.list_ancestors())
+    store = Store(process)
     server = make_server(
         store.app_for,
         environment=os.environ,
         folder=handover.folder,
-        ancestors=process_tree.list_ancestors(),
-        own=own,
+        process=process,
         exists=os.path.exists,
     )
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -71,8 +69,8 @@ async def serve(handover: Handover) -> None:
 class Store:
     """Opened by the first call that needs it; after a failure the next call tries again."""
 
-    def __init__(self, own: OwnSessions) -> None:
-        self.own = own
+    def __init__(self, process: ServerProcess) -> None:
+        self.process = process
         self._app: App | None = None
         self._opening = anyio.Lock()
 
@@ -91,11 +89,11 @@ class Store:
 
     async def close(self) -> None:
         """What this server has opened ends with it; what hooks have opened does not."""
-        from holdfast.errors import HoldfastError
-
         if self._app is None:
             return
-        for session_id in self.own.opened:
+        from holdfast.errors import HoldfastError
+
+        for session_id in self.process.opened:
             with suppress(HoldfastError):  # then it is idle from now on
                 await self._app.scope.sessions.end_session(session_id)
         await self._app.__aexit__(None, None, None)
