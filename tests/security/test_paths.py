@@ -92,8 +92,9 @@ def try_everything(text):
     main(["import", "--client", text])
     hook.main([text, text])
     for client, event in (("claude", "PostToolUse"), ("gemini", "BeforeAgent")):
-        if found := find_client(client).parse(event, payload(client, event, text)):
-            hook.store_event(found)
+        hook.take_payload(find_client(client), event, payload(client, event, text))
+    announced = {**payload("claude", "PreToolUse", text), "tool_use_id": text}
+    hook.take_payload(find_client("claude"), "PreToolUse", {**announced, "tool_name": "mcp__a"})
     for name in ("HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER"):
         before = os.environ.pop(name, None)
         os.environ[name] = text

@@ -14,4 +14,5 @@ EXAMPLES = (
     errors.SessionEndedError("S1", datetime(2026, 1, 31, 12, 30, tzinfo=UTC)),
     errors.SessionNotFoundError("S1"),
     errors.SessionNotFoundError("web hok", "web hook"),
+    errors.SessionNotNamedError(),
 )

@@ -39,6 +39,7 @@ SESSION = "md5('2 5 40')::uuid"
 EVENT = f"md5(format('%s %s', {SESSION}, 5))::uuid"
 VALUES = {
     "p_session": SESSION,
+    "p_ids": f"jsonb_build_array({SESSION})::text",
     "p_id": SESSION,
     "p_below": SESSION,
     "p_resumed_from": SESSION,

@@ -279,7 +279,7 @@ async def test_text_that_an_engine_cannot_store_is_refused_in_every_field(sessio
             sessions.get_active_session("architect", text),
             sessions.find_session(text),
             sessions.find_current_sessions(text),
-            sessions.find_current_sessions("/w", text),
+            sessions.find_newest_sessions(text),
             sessions.append_event(s.id, "user_message", "user", text),
             sessions.append_event(s.id, "user_message", "user", "hi", {"a": text}),
             sessions.append_event(s.id, "user_message", "user", "hi", {"a": [{text: 1}]}),

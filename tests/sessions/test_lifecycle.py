@@ -150,10 +150,59 @@ async def test_the_current_session_of_a_worktree_is_the_newest_open_one(sessions
     await sessions.create_session("gemini", "u1", client="gemini", worktree="/w2")
 
     assert await sessions.find_current_sessions("/w") == [third, second]
-    assert await sessions.find_current_sessions("/w", "codex") == [first]
     assert await sessions.find_current_sessions("/nowhere") == []
     await sessions.end_session(third.id)
     assert await sessions.find_current_sessions("/w") == [second, first]
+
+
+async def test_the_newest_session_of_a_worktree_may_have_ended(sessions):
+    first = await sessions.create_session("codex", "u1", client="codex", worktree="/w")
+    second = await sessions.create_session("gemini", "u1", client="gemini", worktree="/w")
+    await sessions.create_session("gemini", "u1", client="gemini", worktree="/w2")
+    await sessions.end_session(second.id)
+
+    found = await sessions.find_newest_sessions("/w")
+
+    assert [session.id for session in found] == [second.id, first.id]
+    assert await sessions.find_newest_sessions("/nowhere") == []
+
+
+async def test_a_native_id_after_its_end_continues_its_newest_session(sessions):
+    """With its name, context and scratchpad, and listeners are told; for its client alone."""
+    native = {"client": "claude", "native_id": "n-1"}
+    first = await sessions.create_session("claude", "u1", name="login", **native)
+    await sessions.set_relevant_context(first.id, "files", ["/r/a"])
+    await sessions.update_state(first.id, {"current_task": "login"})
+    await sessions.end_session(first.id)
+
+    second = await sessions.create_session("architect", "u1", **native)
+    again = await sessions.create_session("debug", "u1", **native)
+    other = await sessions.create_session("codex", "u1", client="codex", native_id="n-1")
+
+    assert (second.resumed_from, second.native_id, second.chatmode) == (
+        first.id,
+        "n-1",
+        "architect",
+    )
+    assert (second.name, second.context) == ("login", {"files": ["/r/a"]})
+    assert (await sessions.get_state(second.id)).scratchpad == {"current_task": "login"}
+    assert again == second
+    assert (other.resumed_from, other.context) == (None, {})
+    await sessions.end_session(second.id)
+    third = await sessions.create_session("claude", "u1", **native)
+    assert third.resumed_from == second.id
+
+
+async def test_when_something_last_happened_is_an_event_or_the_start(sessions):
+    with_events = await sessions.create_session("a", "u1")
+    await sessions.append_event(with_events.id, "user_message", "user", "first")
+    last = await sessions.append_event(with_events.id, "user_message", "user", "second")
+    without = await sessions.create_session("a", "u1")
+
+    found = await sessions.find_last_moments([with_events, without])
+
+    assert found == {with_events.id: last.created_at, without.id: without.started_at}
+    assert await sessions.find_last_moments([]) == {}
 
 
 async def test_sessions_are_listed_newest_first_page_by_page(sessions):

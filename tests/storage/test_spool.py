@@ -24,6 +24,7 @@ from holdfast.ground import files, jsonl
 from holdfast.sessions.errors import EventConflictError, SessionEndedError
 from holdfast.storage import errors
 from holdfast.storage.database import drive
+from holdfast.storage.reserve import Reserve, list_refuges, locate_reserve
 from holdfast.storage.spool import Spool
 
 
@@ -73,6 +74,35 @@ def test_an_empty_spool_costs_nothing_and_leaves_nothing(spool: Spool):
 
     assert (spool.is_empty(), spool.count_spooled(), spool.count_rejected()) == (True, 0, 0)
     assert not os.path.exists(spool.folder)
+
+
+@pytest.mark.parametrize("place", ["spool", "reserve", "refuge"])
+def test_an_untouched_spool_is_not_listed_again_and_a_new_record_is_seen_at_once(
+    place: str, spool: Spool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Each call of a server asks. What was touched a moment ago is looked at in full."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    os.makedirs(spool.folder)
+    reserve = Reserve(locate_reserve(spool.home))
+    reserve.prepare()
+    for touched in (spool.folder, reserve.path):
+        os.utime(touched, (1, 1))
+    listed: list[object] = []
+    list_folder = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda path: listed.append(path) or list_folder(path))
+
+    assert [spool.is_empty() for _ in range(3)] == [True] * 3
+    assert listed == [spool.folder]
+    if place == "spool":
+        spool.add(record(1))
+    elif place == "reserve":
+        reserve.keep(b"{}\n")
+    else:
+        refuge = next(list_refuges(spool.home, make=True))
+        Reserve(refuge).keep(b"{}\n")
+
+    assert not spool.is_empty()
+    assert not spool.is_empty()
 
 
 def test_spooled_records_are_stored_in_order_and_then_removed(spool: Spool):

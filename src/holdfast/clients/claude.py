@@ -20,6 +20,8 @@ EVENTS = (*MESSAGES, TOOL_EVENT)
 TEXT_CHARS = 9_500  # more than 10,000 arrive as a file's name and a preview
 INTRODUCED_AS = "claude-code"
 NATIVE_ID_META = ()
+CALL_ID_META = "claudecode/toolUseId"
+CALL_EVENT = "PreToolUse"
 NATIVE_ID_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
 

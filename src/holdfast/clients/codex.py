@@ -19,7 +19,9 @@ TOOL_EVENT = "PostToolUse"
 EVENTS = (*MESSAGES, TOOL_EVENT)
 TEXT_CHARS = 9_500  # at about 2,500 tokens the middle is cut out
 INTRODUCED_AS = "codex"
-NATIVE_ID_META = ("x-codex-turn-metadata", "session_id")
+NATIVE_ID_META = (("sessionId",), ("x-codex-turn-metadata", "session_id"))
+CALL_ID_META = None
+CALL_EVENT = None
 NATIVE_ID_VARIABLE = None
 PROJECT_VARIABLE = None
 

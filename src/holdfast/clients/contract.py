@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
         # Over MCP: how its own name begins, and where it names its session and its folder.
         INTRODUCED_AS: str
-        NATIVE_ID_META: Sequence[str]  # in a request's `_meta`, from the outside in
+        NATIVE_ID_META: Sequence[Sequence[str]]  # in a request's `_meta`, from the outside in
+        CALL_ID_META: str | None  # there too, the id by which the hook before a tool announced it
+        CALL_EVENT: str | None  # that hook
         NATIVE_ID_VARIABLE: str | None
         PROJECT_VARIABLE: str | None
 
@@ -37,6 +39,11 @@ CONTENT_BYTES = 2_500_000
 INPUT_BYTES = 500_000
 INPUT_DEPTH = 50
 PARTS_BYTES = 2 * INPUT_BYTES + 1000  # a name and an input, each with its note where it was cut
+
+
+STARTED, ENDED = "SessionStart", "SessionEnd"
+# In the place of an event's type, where a hook reports a change of its session and no event.
+SESSION_RESUMED, SESSION_ENDED = "session_resumed", "session_ended"
 
 
 class HookEvent:
@@ -64,6 +71,57 @@ class HookEvent:
         self.role = role
         self.content = content
         self.parts = parts
+
+
+class HookOrigin:
+    """Which session of a client a hook is about, and the call that it announces, if any."""
+
+    __slots__ = ("call_id", "client", "cwd", "native_id")
+
+    def __init__(self, client: str, native_id: str, cwd: str, call_id: str | None):
+        self.client = client
+        self.native_id = native_id
+        self.cwd = cwd
+        self.call_id = call_id
+
+
+def parse_origin(client: Client, event_name: str, payload: Mapping[str, Any]) -> HookOrigin | None:
+    """Of every hook of a client, also of those of which nothing is kept."""
+    native_id = payload.get("session_id")
+    cwd = payload.get("cwd")
+    if payload.get("hook_event_name") != event_name:
+        return None
+    if not isinstance(native_id, str) or not isinstance(cwd, str):
+        return None
+    call_id = None
+    is_of_mcp = str(payload.get("tool_name")).startswith("mcp__")
+    if is_of_mcp and event_name == client.CALL_EVENT:
+        call_id = payload.get("tool_use_id")
+    if not isinstance(call_id, str):
+        call_id = None
+    return HookOrigin(client.NAME, make_storable(native_id), cwd, call_id)
+
+
+def parse_change(
+    origin: HookOrigin, event_name: str, payload: Mapping[str, Any]
+) -> HookEvent | None:
+    """That a session has ended, or goes on; None for any other hook."""
+    change = None
+    if event_name == ENDED:
+        change = SESSION_ENDED
+    elif event_name == STARTED and payload.get("source") == "resume":
+        change = SESSION_RESUMED
+    if change is None:
+        return None
+    return HookEvent(
+        client=origin.client,
+        native_id=origin.native_id,
+        cwd=origin.cwd,
+        event_id=ids.new_id(),
+        event_type=change,
+        role="system",
+        content="",
+    )
 
 
 def parse_common(

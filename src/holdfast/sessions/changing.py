@@ -57,10 +57,60 @@ async def replace_metadata(
     return await _save_metadata(store, session, metadata, None)
 
 
-async def resume_session(store: SessionStore, session_id: str) -> Session:
+async def resume_session(
+    store: SessionStore, session_id: str, client: str | None = None
+) -> Session:
     session = await _lock_session(store, session_id)
     if session.ended_at is not None:
-        session = await _start_successor(store, session)
+        successor_of = replace(session, client=client or session.client)
+        session = await _start_successor(store, successor_of)
+    return await _announce_resume(store, session)
+
+
+async def start_native(
+    store: SessionStore, fields: Mapping[str, Any], metadata: Mapping[str, Any] | None = None
+) -> Session:
+    """The open session of a native id; else a new one, which continues the last of that id."""
+    native = fields["client"], fields["native_id"]
+    given = dict(metadata or {})
+    last = await _find_last_native(store, *native)
+    if last is None:
+        row = await store.create_session(**fields, metadata=format_metadata(given))
+        return make_session(row)
+    if last.ended_at is None:
+        return last
+    row = await store.create_session(
+        **fields,
+        resumed_from=last.id,
+        metadata=format_metadata({**last.metadata, **given}),
+        scratchpad=await store.get_scratchpad_text(last.id),
+    )
+    return await _announce_resume(store, make_session(row))
+
+
+async def resume_native(store: SessionStore, client: str, native_id: str) -> None:
+    """A client goes on with a session of its own; one that was never seen is not begun here."""
+    last = await _find_last_native(store, client, native_id)
+    if last is None:
+        return
+    if last.ended_at is not None:
+        last = await _start_successor(store, last, native_id=native_id)
+    await _announce_resume(store, last)
+
+
+async def _find_last_native(store: SessionStore, client: str, native_id: str) -> Session | None:
+    """Locked: what is forgotten meanwhile must not live on, and of two only one continues it."""
+    found = await store.find_last_native(client, native_id)
+    if found is None:
+        return None
+    last = await _lock_session(store, make_session(found).id)
+    successor = await store.find_native(client, native_id)
+    if successor is not None:
+        return make_session(successor)
+    return last
+
+
+async def _announce_resume(store: SessionStore, session: Session) -> Session:
     now = clock.to_text(clock.now())
     metadata = {**session.metadata, "lastObservedAt": now}
     data = context_sets.make_context_event("resume", session, session.context)
@@ -98,7 +148,9 @@ async def _rewrite_session(
         await store.save_metadata(session.id, text, message.topic, data)
 
 
-async def _start_successor(store: SessionStore, old: Session) -> Session:
+async def _start_successor(
+    store: SessionStore, old: Session, native_id: str | None = None
+) -> Session:
     """Under the old session's lock: what is forgotten meanwhile must not live on in the new one."""
     scratchpad = await store.get_scratchpad_text(old.id)
     row = await store.create_session(
@@ -108,6 +160,7 @@ async def _start_successor(store: SessionStore, old: Session) -> Session:
         skill=old.skill,
         git_branch=old.git_branch,
         client=old.client,
+        native_id=native_id,
         repo=old.repo,
         worktree=old.worktree,
         resumed_from=old.id,

@@ -16,6 +16,17 @@ class SessionNotFoundError(NotFound):
         super().__init__(message, next_actions=[Action("session.list")])
 
 
+class SessionNotNamedError(Refused):
+    code = "session_not_named"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This call names no session, and the connection that it came over has none: "
+            "each call of it needs a session_id.",
+            next_actions=[Action("session.start")],
+        )
+
+
 class EventNotFoundError(NotFound):
     code = "event_not_found"
 

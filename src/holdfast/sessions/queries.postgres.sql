@@ -155,33 +155,33 @@ end
 $$;
 
 -- open_sessions
--- The newest open sessions of a worktree: the session that a call without an id means, and whether it is the only one.
-create or replace function context.open_sessions(
-    p_workspace text, p_developer text, p_worktree text, p_client text
-) returns setof context.session_row
-language plpgsql as $$
-begin
-    perform holdfast.act_for(p_workspace, p_developer);
-    return query
-        select (context.as_row(s)).* from context.sessions s
-        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.worktree = p_worktree
-          and s.worktree >= '' and s.ended_at is null and (p_client is null or s.client = p_client)
-        order by s.started_at desc, s.id desc
-        limit 2;
-end
-$$;
-
--- unplaced_sessions
--- The newest open sessions of a client without a worktree, as on a server.
-create or replace function context.unplaced_sessions(p_workspace text, p_developer text, p_client text)
+-- The newest open sessions of a worktree: the session that a person's write means, and whether it is the only one.
+create or replace function context.open_sessions(p_workspace text, p_developer text, p_worktree text)
 returns setof context.session_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
         select (context.as_row(s)).* from context.sessions s
-        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.worktree is null
-          and s.ended_at is null and s.client = p_client and s.native_id is null
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.worktree = p_worktree
+          and s.worktree >= '' and s.ended_at is null
+        order by s.started_at desc, s.id desc
+        limit 2;
+end
+$$;
+
+-- newest_sessions
+-- The newest sessions of a worktree, open or ended: the session that is read where the caller has none, and whether it
+-- is the only one.
+create or replace function context.newest_sessions(p_workspace text, p_developer text, p_worktree text)
+returns setof context.session_row
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select (context.as_row(s)).* from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.worktree = p_worktree
+          and s.worktree >= '' and s.user_id >= ''
         order by s.started_at desc, s.id desc
         limit 2;
 end
@@ -301,6 +301,23 @@ begin
           -- A range in order, which no other index has: of an equation PostgreSQL may look up any index.
           and s.native_id >= p_native_id and s.native_id <= p_native_id and s.ended_at is null
         order by s.native_id
+        limit 1;
+end
+$$;
+
+-- last_native_session
+-- The newest session with a native id, open or ended: what the client goes on with.
+create or replace function context.last_native_session(
+    p_workspace text, p_developer text, p_client text, p_native_id text
+) returns setof context.session_row
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select (context.as_row(s)).* from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.client = p_client
+          and s.native_id = p_native_id and s.native_id >= '' and s.user_id >= ''
+        order by s.started_at desc, s.id desc
         limit 1;
 end
 $$;
@@ -690,6 +707,31 @@ begin
             order by e.sequence
             limit 1;
     end loop;
+end
+$$;
+
+-- last_event_times
+-- When the last event of each of these sessions was stored; the ids are a JSON list.
+create or replace function context.last_event_times(p_workspace text, p_developer text, p_ids text)
+returns table (session_id text, created_at timestamptz)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select s.id::text, e.created_at
+        from jsonb_array_elements_text(p_ids::jsonb) given (id)
+        cross join lateral (
+            select known.id, known.last_sequence from context.sessions known
+            where known.workspace_id = p_workspace and known.developer_id = p_developer and known.id = given.id::uuid
+            limit 1
+        ) s
+        cross join lateral (
+            select event.created_at from context.session_events event
+            where event.workspace_id = p_workspace and event.session_id = s.id and event.sequence = s.last_sequence
+              and event.sequence > 0
+            order by event.sequence
+            limit 1
+        ) e;
 end
 $$;
 

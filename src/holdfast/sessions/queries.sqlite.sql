@@ -44,22 +44,21 @@ order by started_at desc, id desc
 limit 1;
 
 -- open_sessions
--- The newest open sessions of a worktree: the session that a call without an id means, and whether it is the only one.
+-- The newest open sessions of a worktree: the session that a person's write means, and whether it is the only one.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions indexed by sessions_open_by_worktree
 where workspace_id = ?1 and developer_id = ?2 and worktree = ?3 and ended_at is null
-  and (?4 is null or client = ?4)
 order by started_at desc, id desc
 limit 2;
 
--- unplaced_sessions
--- The newest open sessions of a client without a worktree, as on a server.
+-- newest_sessions
+-- The newest sessions of a worktree, open or ended: the session that is read where the caller has none, and whether it
+-- is the only one.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
-from sessions
-where workspace_id = ?1 and developer_id = ?2 and worktree is null and ended_at is null
-  and client = ?3 and native_id is null
+from sessions indexed by sessions_by_worktree
+where workspace_id = ?1 and developer_id = ?2 and worktree = ?3
 order by started_at desc, id desc
 limit 2;
 
@@ -131,6 +130,15 @@ select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at,
        worktree, name, resumed_from, revision, last_sequence, head_hash
 from sessions
 where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4 and ended_at is null;
+
+-- last_native_session
+-- The newest session with a native id, open or ended: what the client goes on with.
+select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
+       worktree, name, resumed_from, revision, last_sequence, head_hash
+from sessions indexed by sessions_by_native_id
+where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4
+order by started_at desc, id desc
+limit 1;
 
 -- list_sessions
 -- Newest first, before a given session, so that a reader can page through any number of sessions.
@@ -288,6 +296,13 @@ select e.sequence, e.type, e.created_at, octet_length(e.content) + coalesce(octe
 from spread cross join place cross join session_events e
   on e.workspace_id = ?1 and e.developer_id = ?2 and e.session_id = ?3
  and e.sequence = case many when 1 then last else 1 + n * (last - 1) / (many - 1) end;
+
+-- last_event_times
+-- When the last event of each of these sessions was stored; the ids are a JSON list.
+select s.id as session_id, e.created_at
+from json_each(?3) given
+cross join sessions s on s.workspace_id = ?1 and s.developer_id = ?2 and s.id = given.value
+cross join session_events e on e.workspace_id = ?1 and e.session_id = s.id and e.sequence = s.last_sequence;
 
 -- first_request
 -- The first user message of a session: the title of a session without a name.

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
-from holdfast.ground import canonical, ids, settings
+from holdfast.ground import canonical, clock, ids, settings
 from holdfast.ground.groups import in_groups
 from holdfast.sessions import changing, context_sets, reading, rules
 from holdfast.sessions.errors import EventNotFoundError, SessionNotFoundError
@@ -81,20 +82,28 @@ class SessionService:
         repo: str | None = None,
         worktree: str | None = None,
     ) -> Session:
-        """Start one with an empty scratchpad, or return the open one of the same native id."""
+        """Start one with an empty scratchpad, or return the open one of the same native id.
+
+        After the end of the last one with that native id, the new one continues it.
+        """
         label = rules.check_optional_label
-        row = await self.store.create_session(
-            chatmode=rules.check_label("chatmode", chatmode),
-            user_id=rules.check_label("user_id", user_id),
-            workflow=label("workflow", workflow),
-            skill=label("skill", skill),
-            git_branch=label("git_branch", git_branch),
-            client=label("client", client),
-            native_id=label("native_id", native_id),
-            repo=label("repo", repo),
-            worktree=rules.check_optional_worktree(worktree),
-            metadata=changing.format_metadata(_make_first_metadata(name)),
-        )
+        fields: dict[str, Any] = {
+            "chatmode": rules.check_label("chatmode", chatmode),
+            "user_id": rules.check_label("user_id", user_id),
+            "workflow": label("workflow", workflow),
+            "skill": label("skill", skill),
+            "git_branch": label("git_branch", git_branch),
+            "client": label("client", client),
+            "native_id": label("native_id", native_id),
+            "repo": label("repo", repo),
+            "worktree": rules.check_optional_worktree(worktree),
+        }
+        metadata = _make_first_metadata(name)
+        if client is not None and native_id is not None:
+            return await self.store.in_transaction(
+                lambda store: changing.start_native(store, fields, metadata)
+            )
+        row = await self.store.create_session(**fields, metadata=changing.format_metadata(metadata))
         return make_session(row)
 
     async def get_session(self, session_id: str) -> Session:
@@ -162,19 +171,23 @@ class SessionService:
         )
         return _make_optional_session(row)
 
-    async def find_current_sessions(
-        self, worktree: str, client: str | None = None
-    ) -> list[Session]:
+    async def find_current_sessions(self, worktree: str) -> list[Session]:
         """The newest open session of a worktree, and a second one when there are several."""
-        rows = await self.store.list_open(
-            rules.check_worktree(worktree), rules.check_optional_label("client", client)
-        )
+        rows = await self.store.list_open(rules.check_worktree(worktree))
         return [make_session(row) for row in rows]
 
-    async def find_unplaced_sessions(self, client: str) -> list[Session]:
-        """The newest open session of a client without worktree and native id, and a second one."""
-        rows = await self.store.list_unplaced(rules.check_label("client", client))
+    async def find_newest_sessions(self, worktree: str) -> list[Session]:
+        """The newest session of a worktree, open or ended, and a second one."""
+        rows = await self.store.list_newest(rules.check_worktree(worktree))
         return [make_session(row) for row in rows]
+
+    async def find_last_moments(self, sessions: Sequence[Session]) -> dict[str, datetime]:
+        """When something last happened in each session, by its id."""
+        rows = await self.store.list_last_event_times([session.id for session in sessions])
+        moments = {session.id: session.started_at for session in sessions}
+        for session_id, created_at in rows:
+            moments[session_id] = clock.parse(created_at)
+        return moments
 
     async def find_last_session(
         self, worktree: str | None = None, excluded: str | None = None
@@ -237,12 +250,13 @@ class SessionService:
         checked = rules.check_label("name", name)
         return await self.update_metadata(session_id, {"name": checked})
 
-    async def resume_session(self, session_id: str) -> Session:
+    async def resume_session(self, session_id: str, *, client: str | None = None) -> Session:
         """An open session as it is; an ended one continues in a new session, with its name, context
-        and scratchpad.
+        and scratchpad, which is the client's who continues it.
         """
+        label = rules.check_optional_label("client", client)
         return await self.store.in_transaction(
-            lambda store: changing.resume_session(store, session_id)
+            lambda store: changing.resume_session(store, session_id, label)
         )
 
     async def list_thread(self, session_id: str) -> list[Session]:

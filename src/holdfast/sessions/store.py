@@ -126,11 +126,20 @@ class SessionStore:
         row = await self.create_session(**fields)
         return _get_id(row)
 
-    async def list_open(self, worktree: str, client: str | None) -> list[Row]:
-        return await self.database.read(QUERIES["open_sessions"], *self.owner, worktree, client)
+    async def find_last_native(self, client: str, native_id: str) -> Row | None:
+        query = QUERIES["last_native_session"]
+        rows = await self.database.read(query, *self.owner, client, native_id)
+        return get_first(rows)
 
-    async def list_unplaced(self, client: str) -> list[Row]:
-        return await self.database.read(QUERIES["unplaced_sessions"], *self.owner, client)
+    async def list_open(self, worktree: str) -> list[Row]:
+        return await self.database.read(QUERIES["open_sessions"], *self.owner, worktree)
+
+    async def list_newest(self, worktree: str) -> list[Row]:
+        return await self.database.read(QUERIES["newest_sessions"], *self.owner, worktree)
+
+    async def list_last_event_times(self, session_ids: Sequence[str]) -> list[Row]:
+        query = QUERIES["last_event_times"]
+        return await self.database.read(query, *self.owner, json.dumps(list(session_ids)))
 
     async def find_last(self, worktree: str | None, excluded: str | None, among: int) -> Row | None:
         query = QUERIES["last_session"]

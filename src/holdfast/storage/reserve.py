@@ -166,19 +166,28 @@ def list_refuges(home: str | None, *, make: bool = False) -> Iterator[str]:
 
     A folder is made when its turn has come, so that the second is made only where the first fails.
     """
-    mark = NO_HOME
-    if home is not None:
-        real = os.path.realpath(home)
-        mark = ids.named_id("home", real)[:MARK_CHARS]
-    for folder in _list_runtime_folders():
-        if _is_private(folder, make=make):
-            yield os.path.join(folder, f"{mark}.reserve")
+    for path in _list_places(home):
+        if _is_private(os.path.dirname(path), make=make):
+            yield path
+
+
+def list_possible_refuges(home: str) -> list[str]:
+    """Where one for this data folder may be made, now or later."""
+    return [*_list_places(home), *_list_places(None)]
 
 
 def is_any_used(home: str) -> bool:
     """Whether an event waits in the reserve or a refuge."""
     paths = [locate_reserve(home), *list_refuges(home), *list_refuges(None)]
     return not all(Reserve(path).is_empty() for path in paths)
+
+
+def _list_places(home: str | None) -> list[str]:
+    mark = NO_HOME
+    if home is not None:
+        real = os.path.realpath(home)
+        mark = ids.named_id("home", real)[:MARK_CHARS]
+    return [os.path.join(folder, f"{mark}.reserve") for folder in _list_runtime_folders()]
 
 
 def _list_runtime_folders() -> list[str]:

@@ -24,6 +24,7 @@ import errno
 import hashlib
 import json
 import os
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -31,12 +32,19 @@ from holdfast import errors
 from holdfast.ground import canonical, files, ids, jsonl
 from holdfast.storage.accounting import Waiting
 from holdfast.storage.errors import EventDroppedError
-from holdfast.storage.reserve import REFUGE_BYTES, Reserve, list_refuges, locate_reserve
+from holdfast.storage.reserve import (
+    REFUGE_BYTES,
+    Reserve,
+    list_possible_refuges,
+    list_refuges,
+    locate_reserve,
+)
 
 Record = dict[str, Any]
 
 SHOWN_CHARS = 100_000
 BRIEF_SECONDS = 0.1  # for every lock after one that could not be taken in time
+SETTLED_NANOSECONDS = 2_000_000_000  # longer than the steps in which any disk counts
 OTHER = "other-"
 DAMAGED_HEADER = "has a damaged header, so more events may have been dropped than are counted"
 UNREADABLE = "unreadable-"  # without `.jsonl` at the end, so that no drain finds it
@@ -71,6 +79,8 @@ class Spool:
         self.pending = self._locate("pending.jsonl")
         self.draining = self._locate("draining.jsonl")
         self.rejected = self._locate("rejected.jsonl")
+        self._places: list[str] = []
+        self._seen_empty: list[int] | None = None
 
     def add(self, record: Record) -> None:
         """Keep a record durably, where it can be kept; it is accepted when this returns."""
@@ -120,10 +130,19 @@ class Spool:
             self.add(record)
 
     def is_empty(self) -> bool:
-        """Whether nothing waits for this store; cheap, because it is the usual case."""
-        if next(self._find_waiting(), None) is not None:
-            return False
-        return all(reserve.is_empty() for reserve in self._list_sources())
+        """Whether nothing waits for this store; a server asks with every call.
+
+        Usually nothing was touched since it was last empty: then that is all that is looked at.
+        """
+        seen = self._read_times()
+        if seen == self._seen_empty:
+            return True
+        is_empty = next(self._find_waiting(), None) is None
+        is_empty = is_empty and all(reserve.is_empty() for reserve in self._list_sources())
+        # What was touched just now may be touched again without another time to tell it by.
+        is_settled = time.time_ns() - max(seen) > SETTLED_NANOSECONDS
+        self._seen_empty = seen if is_empty and is_settled else None
+        return is_empty
 
     def count_waiting(self) -> Waiting:
         """Needs no store, and a disk that can be read."""
@@ -247,6 +266,16 @@ class Spool:
 
     def _locate(self, name: str) -> str:
         return os.path.join(self.folder, name)
+
+    def _read_times(self) -> list[int]:
+        """When each place in which something may wait was last touched; 0 for one that is not."""
+        if not self._places:
+            self._places = [
+                self.folder,
+                locate_reserve(self.home),
+                *list_possible_refuges(self.home),
+            ]
+        return [_read_time(place) for place in self._places]
 
     def _list_names(self) -> list[str]:
         try:
@@ -506,6 +535,13 @@ class Spool:
 
     def _reject(self, note: Record) -> None:
         jsonl.append_records(self.rejected, [note], timeout_seconds=self.lock_seconds)
+
+
+def _read_time(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def keep_without_home(record: Record, reason: str, *, lock_seconds: float) -> str:

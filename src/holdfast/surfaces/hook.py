@@ -16,7 +16,13 @@ import time
 
 from holdfast.app import App
 from holdfast.clients import find_client
-from holdfast.clients.contract import CONTENT_BYTES, cut_to_fit, make_storable
+from holdfast.clients.contract import (
+    CONTENT_BYTES,
+    cut_to_fit,
+    make_storable,
+    parse_change,
+    parse_origin,
+)
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground.settings import Settings, load_settings, sqlite_path
 from holdfast.storage.errors import EventDroppedError
@@ -71,9 +77,25 @@ def handle(client: Client, event_name: str) -> None:
         raise
     if payload is None:
         raise InvalidValueError("payload", "", "is not a JSON object")
-    event = client.parse(event_name, payload)
+    take_payload(client, event_name, payload)
+
+
+def take_payload(client: Client, event_name: str, payload: dict[str, Any]) -> None:
+    """Say which session the client is in, and store what happened there, where it is kept."""
+    origin = parse_origin(client, event_name, payload)
+    if origin is None:
+        return
+    event = client.parse(event_name, payload) or parse_change(origin, event_name, payload)
+    try:
+        settings, wrong = _load_settings()
+    except InvalidValueError as no_home:
+        if event:
+            _keep_without_home(event, no_home.message)
+        return
+    if not wrong:
+        capture.register_process(settings, origin)
     if event:
-        store_event(event)
+        store_event(event, settings, wrong)
 
 
 def read_payload(descriptor: int) -> dict[str, Any] | None:
@@ -104,13 +126,8 @@ def read_payload(descriptor: int) -> dict[str, Any] | None:
     return _parse(data, is_complete=True)
 
 
-def store_event(event: HookEvent) -> None:
+def store_event(event: HookEvent, settings: Settings, wrong: dict[str, InvalidValueError]) -> None:
     """Store it, or spool it behind what is waiting already, so that the order holds."""
-    try:
-        settings, wrong = _load_settings()
-    except InvalidValueError as no_home:
-        _keep_without_home(event, no_home.message)
-        return
     for error in wrong.values():
         _log_failure(error, event.client)
     if sqlite_path(settings.database) is None:

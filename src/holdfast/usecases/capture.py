@@ -1,16 +1,18 @@
-"""What happens in a client becomes an event of its session.
+"""What happens in a client becomes an event of its session, or a change of it.
 
 This is the path of a hook, so it loads no dataclasses.
 """
 
 from __future__ import annotations
 
-from holdfast.ground import ids
+from holdfast.clients.contract import SESSION_ENDED, SESSION_RESUMED
+from holdfast.ground import ids, process_tree
 from holdfast.ground.settings import Owner
 from holdfast.sessions import rules
 from holdfast.sessions.errors import EventConflictError, SessionEndedError
 from holdfast.sessions.store import SessionStore
 from holdfast.storage.mark import mark_store
+from holdfast.storage.processes import Processes
 from holdfast.usecases.location import locate_branch, locate_worktree
 
 TYPE_CHECKING = False
@@ -18,12 +20,28 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-    from holdfast.clients.contract import HookEvent
+    from holdfast.clients.contract import HookEvent, HookOrigin
     from holdfast.ground.settings import Settings
     from holdfast.storage.database import Database
 
 OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
 OWNER_SETTINGS = {"HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER"}
+
+
+def register_process(settings: Settings, origin: HookOrigin) -> None:
+    """Say which session the program is in that has started this hook."""
+    processes = Processes(settings.home)
+    row = {
+        "workspace": settings.workspace,
+        "developer": settings.developer,
+        "client": origin.client,
+        "native_id": origin.native_id,
+    }
+    if origin.call_id is not None:
+        processes.record_call(origin.call_id, row)
+    process = process_tree.find_client_process()
+    if process is not None:
+        processes.register(process, row)
 
 
 def make_record(
@@ -82,6 +100,9 @@ async def store_record(database: Database, owner: Owner, record: dict[str, Any])
     """Append the event to the client's session, which is started by its first event."""
     store = SessionStore(database, owner)
     given = record["event"]
+    if given["type"] in (SESSION_RESUMED, SESSION_ENDED):
+        await _store_change(store, record)
+        return
     event = rules.check_event(
         given["type"], given["role"], given["content"], given["parts"], given["id"]
     )
@@ -103,6 +124,20 @@ async def store_record(database: Database, owner: Owner, record: dict[str, Any])
         await store.append_events(session_id, [event], None)
 
 
+async def _store_change(store: SessionStore, record: dict[str, Any]) -> None:
+    """The end of a session, or that its client goes on with it; neither begins a new one."""
+    client = rules.check_label("client", record["client"])
+    native_id = rules.check_label("native_id", record["native_id"])
+    if record["event"]["type"] == SESSION_ENDED:
+        session_id = await store.find_native_id(client, native_id)
+        if session_id is not None:
+            await store.end_session(session_id)
+        return
+    from holdfast.sessions import changing  # it loads dataclasses, and few hooks report a change
+
+    await store.in_transaction(lambda inside: changing.resume_native(inside, client, native_id))
+
+
 async def _start_session(
     store: SessionStore, client: str, native_id: str, record: dict[str, Any]
 ) -> str:
@@ -110,14 +145,20 @@ async def _start_session(
     if worktree is not None:
         worktree = rules.check_worktree(worktree)
     branch = record.get("git_branch")  # missing in a record of an older version
-    return await store.start_session(
-        chatmode=client,
-        user_id=rules.check_label("user_id", record["user_id"]),
-        client=client,
-        native_id=native_id,
-        worktree=worktree,
-        git_branch=rules.check_optional_label("git_branch", branch),
-    )
+    fields = {
+        "chatmode": client,
+        "user_id": rules.check_label("user_id", record["user_id"]),
+        "client": client,
+        "native_id": native_id,
+        "worktree": worktree,
+        "git_branch": rules.check_optional_label("git_branch", branch),
+    }
+    if await store.find_last_native(client, native_id) is None:
+        return await store.start_session(**fields)
+    from holdfast.sessions import changing  # only where a client goes on after an end
+
+    session = await store.in_transaction(lambda inside: changing.start_native(inside, fields))
+    return session.id
 
 
 def _make_event_id(owner: Owner, event_id: object) -> object:

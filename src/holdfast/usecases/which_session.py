@@ -1,31 +1,57 @@
 """Which session a call means, decided once for every door that agents come through.
 
 An agent rarely knows our ids. So a call means, in this order: the session it names; the one that
-its client calls by a native id; the newest open one of its worktree and client; the newest open one
-of its worktree. A native id decides alone: a caller that has one never reads or writes a
-neighbour's session by accident. A write that finds none starts one, a read finds nothing.
+its metadata names; the one that the latest hook of its program was about; the one that a variable
+of its program names; the one that its own server opened. A native id decides alone: a caller that
+has one never reads or writes a neighbour's session by accident. A write that finds none starts one.
+A read that finds none is answered with the newest session of the worktree, and says whose it is.
+
+A person at the command line means the newest session of the worktree, whoever opened it.
 """
 
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.clients import list_clients
+from holdfast.sessions.errors import SessionNotNamedError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
+    from holdfast.clients.contract import Client
+    from holdfast.ground.settings import Settings
     from holdfast.scope import Scope
     from holdfast.sessions.model import Session
+    from holdfast.storage.processes import Processes
     from holdfast.write import Done, Request
 
 R = TypeVar("R")
 
 LABEL_CHARS = 100
 NO_CLIENT = "cli"
+MOST_INTRODUCTIONS = 100
+
+
+class OwnSessions:
+    """What one server process, or one connection of a server, has opened itself."""
+
+    def __init__(self, process: str | None = None, opened: list[str] | None = None):
+        self.process = process  # the server's own, where one client has it for itself
+        self.current: str | None = None  # what calls without an id mean
+        self.opened: list[str] = [] if opened is None else opened
+
+    def bind(self, session: Session, settings: Settings, *, is_opened: bool) -> None:
+        """Later calls mean this session; one that was opened here ends with the server."""
+        self.current = session.id
+        if is_opened and session.id not in self.opened:
+            self.opened.append(session.id)
+        if self.process is not None:
+            row = {**_describe_owner(settings), "session_id": session.id}
+            _open_processes(settings).register(self.process, row)
 
 
 @dataclass(frozen=True)
@@ -35,6 +61,9 @@ class Caller:
     client: str | None = None
     native_id: str | None = None
     worktree: str | None = None
+    own: OwnSessions | None = field(default=None, compare=False)
+    is_of_server: bool = False  # the native id is known to the server alone, and to no hook
+    is_person: bool = False
 
     @property
     def branch(self) -> str | None:
@@ -49,10 +78,12 @@ class Caller:
 
 @dataclass(frozen=True)
 class SessionChoice:
-    """The session that is meant, if there is one, and whether it is the newest of several."""
+    """The session that is meant, if there is one, and what the caller should know about it."""
 
     session: Session | None = None
     is_newest_of_several: bool = False
+    is_open_only: bool = True  # whether ended ones were looked at
+    is_borrowed: bool = False  # it is not the caller's, who has none
 
     @property
     def session_id(self) -> str | None:
@@ -62,41 +93,128 @@ class SessionChoice:
         """A note for the caller, where there was a choice."""
         if self.session is None or not self.is_newest_of_several:
             return ()
+        there = "are open here" if self.is_open_only else "of this working tree are known"
         chosen = f"the newest is used: {self.session.id}"
-        return (f"Several sessions are open here; {chosen}. {how_to_name_another}.",)
+        return (f"Several sessions {there}; {chosen}. {how_to_name_another}.",)
 
 
 # --- who calls ------------------------------------------------------------------------------------
 
 
-def identify_caller(
-    introduced_as: object,
-    *,
-    environment: Mapping[str, str] | None = None,
-    meta: Mapping[str, Any] | None = None,
-    folder: str | None = None,
-) -> Caller:
-    """From a client's introduction, its environment (on this machine) and a call's metadata."""
-    name = find_client_name(introduced_as)
-    # One program may run inside another's shell and inherit its environment: only its own variables
-    # count.
-    own = [client for client in list_clients() if name in (None, client.NAME)]
-    named = [_get_variable(environment, client.PROJECT_VARIABLE) for client in own]
-    folder = next(filter(None, named), folder)
-    worktree = None
-    if folder is not None:
-        worktree = _find_worktree(folder)
-    for client in list_clients():
-        value = _get_nested(meta, client.NATIVE_ID_META)
-        native_id = as_label(value)
-        if native_id:
-            return Caller(client.NAME, native_id, worktree)
-    for client in own:
-        variable = _get_variable(environment, client.NATIVE_ID_VARIABLE)
-        native_id = as_label(variable)
-        if native_id:
-            return Caller(client.NAME, native_id, worktree)
-    return Caller(name, None, worktree)
+class Introduction:
+    """What follows from a client's name for as long as a server lives."""
+
+    def __init__(self, name: str | None, client: Client | None, worktree: str | None):
+        self.name = name
+        self.client = client
+        self.worktree = worktree
+
+
+class Callers:
+    """Recognises who calls a server: by its name, a call's metadata, and the processes above."""
+
+    def __init__(
+        self,
+        *,
+        environment: Mapping[str, str] | None = None,
+        folder: str | None = None,
+        ancestors: Sequence[str] = (),
+    ):
+        """Environment, folder and ancestors of a server that one client has for itself."""
+        self.environment = environment
+        self.folder = folder
+        self.ancestors = ancestors
+        self._known: dict[object, Introduction] = {}
+
+    def identify(
+        self,
+        introduced_as: object,
+        *,
+        settings: Settings | None = None,
+        meta: Mapping[str, Any] | None = None,
+        own: OwnSessions | None = None,
+    ) -> Caller:
+        known = self._known.get(introduced_as)
+        if known is None:
+            known = self._learn(introduced_as)
+        native_id = self._find_native_id(known, settings, meta)
+        is_of_server = native_id is None
+        if native_id is None and known.client is not None:
+            variable = _get_variable(self.environment, known.client.NATIVE_ID_VARIABLE)
+            native_id = as_label(variable)
+        return Caller(known.name, native_id, known.worktree, own, is_of_server=is_of_server)
+
+    def _learn(self, introduced_as: object) -> Introduction:
+        name = find_client_name(introduced_as)
+        client = next((each for each in list_clients() if name == each.NAME), None)
+        folder = self.folder
+        if client is not None:
+            # One program may run inside another's shell and inherit its environment: only its own
+            # variables count.
+            folder = _get_variable(self.environment, client.PROJECT_VARIABLE) or folder
+        worktree = None
+        if folder is not None:
+            worktree = _find_worktree(folder)
+        known = Introduction(name, client, worktree)
+        if len(self._known) >= MOST_INTRODUCTIONS:
+            self._known.clear()
+        self._known[introduced_as] = known
+        return known
+
+    def _find_native_id(
+        self, known: Introduction, settings: Settings | None, meta: Mapping[str, Any] | None
+    ) -> str | None:
+        """What the call says itself, then what the hooks of its program have said."""
+        client = known.client
+        if client is None:
+            return None
+        for path in client.NATIVE_ID_META:
+            native_id = as_label(_get_nested(meta, path))
+            if native_id:
+                return native_id
+        if settings is None:
+            return None
+        processes = _open_processes(settings)
+        row = _find_announced_call(processes, client, meta) or self._find_registered(processes)
+        if row is None or not _is_of(row, client, settings):
+            return None
+        return as_label(row.get("native_id"))
+
+    def _find_registered(self, processes: Processes) -> Mapping[str, Any] | None:
+        """Of the nearest ancestor only: behind it is a program in whose shell this one runs."""
+        for ancestor in self.ancestors:
+            row = processes.find(ancestor)
+            if row is not None:
+                return row
+        return None
+
+
+def _find_announced_call(
+    processes: Processes, client: Client, meta: Mapping[str, Any] | None
+) -> Mapping[str, Any] | None:
+    if meta is None or client.CALL_ID_META is None:
+        return None
+    call_id = meta.get(client.CALL_ID_META)
+    if not isinstance(call_id, str):
+        return None
+    return processes.find_call(call_id)
+
+
+def _is_of(row: Mapping[str, Any], client: Client, settings: Settings) -> bool:
+    """Whether it was said by the same program for the same owner."""
+    expected = {**_describe_owner(settings), "client": client.NAME}
+    return all(row.get(key) == value for key, value in expected.items())
+
+
+def _open_processes(settings: Settings) -> Processes:
+    # Imported here: a list of tools needs nothing that is stored.
+    from holdfast.storage.processes import Processes
+
+    return Processes(settings.home)
+
+
+def _describe_owner(settings: Settings) -> dict[str, str]:
+    return {"workspace": settings.workspace, "developer": settings.developer}
 
 
 def find_client_name(introduced_as: object) -> str | None:
@@ -160,29 +278,40 @@ async def find_session(scope: Scope, session_id: object, caller: Caller) -> Sess
     sessions = scope.sessions
     if session_id is not None:
         return SessionChoice(await sessions.find_session(session_id))  # type: ignore[arg-type]  # it checks its input
+    if caller.is_person and caller.worktree:
+        return _choose_newest(await sessions.find_current_sessions(caller.worktree))
     if caller.client and caller.native_id:
         native = await sessions.find_native_session(caller.client, caller.native_id)
         return SessionChoice(native)
-    if caller.worktree is None:
-        return await _find_without_worktree(scope, caller)
-    # First those of the client, then those of any.
-    for client in dict.fromkeys((caller.client, None)):
-        found = await sessions.find_current_sessions(caller.worktree, client)
-        if found:
-            return _choose_newest(found)
-    return SessionChoice()
+    return SessionChoice(await _find_own(scope, caller.own))
 
 
-async def _find_without_worktree(scope: Scope, caller: Caller) -> SessionChoice:
-    """As on a server: the client's open sessions that belong to no worktree and no native id."""
-    if caller.client is None:
-        return SessionChoice()
-    found = await scope.sessions.find_unplaced_sessions(caller.client)
-    return _choose_newest(found)
+async def find_session_to_read(scope: Scope, session_id: object, caller: Caller) -> SessionChoice:
+    """The same; without one, the newest of the worktree, whoever's it is."""
+    choice = SessionChoice()
+    if not caller.is_person or session_id is not None:
+        choice = await find_session(scope, session_id, caller)
+    if choice.session is not None or caller.worktree is None:
+        return choice
+    newest = _choose_newest(await scope.sessions.find_newest_sessions(caller.worktree))
+    if caller.is_person:
+        return replace(newest, is_open_only=False)
+    return SessionChoice(newest.session, is_borrowed=newest.session is not None)
+
+
+async def _find_own(scope: Scope, own: OwnSessions | None) -> Session | None:
+    if own is None or own.current is None:
+        return None
+    session = await scope.sessions.get_session(own.current)
+    if session.ended_at is not None:
+        return None
+    return session
 
 
 async def start_session(scope: Scope, caller: Caller, user_id: str) -> Session:
     """One for a write that found none; with a native id that is already open, that session."""
+    if caller.own is None and caller.native_id is None and not caller.is_person:
+        raise SessionNotNamedError
     client = caller.client or NO_CLIENT
     return await scope.sessions.create_session(
         client,
@@ -201,7 +330,7 @@ async def write_in_session(
     *,
     session_id: object,
     caller: Caller,
-    user_id: str,
+    settings: Settings,
     starting: AbstractAsyncContextManager[Any] | None = None,
 ) -> tuple[Done[R], SessionChoice]:
     """Run a verb on the session that is meant; a missing one is started in its transaction.
@@ -217,30 +346,38 @@ async def write_in_session(
         if done.is_first:
             return done, choice
         return done, SessionChoice()  # a repeated request is about the session of the first
+    started: list[Session] = []
 
     async def start_and_run(inside: Scope) -> R:
         # Looked for once more, because another call may have started one since.
         found = await find_session(inside, session_id, caller)
         session = found.session
+        started.clear()
         if session is None:
-            session = await start_session(inside, caller, user_id)
+            session = await start_session(inside, caller, settings.developer)
+            started.append(session)
         return await verb(inside, session)
 
     async with starting or nullcontext():
         done = await write(scope, replace(request, is_whole=True), start_and_run)
+        for session in started:
+            keep_opened(session, caller, settings)
         return done, choice
+
+
+def keep_opened(session: Session, caller: Caller, settings: Settings) -> None:
+    """A session that a server has opened for itself is its own; one of a hook is the client's."""
+    if caller.own is not None and caller.is_of_server:
+        caller.own.bind(session, settings, is_opened=True)
 
 
 async def find_latest(scope: Scope, caller: Caller) -> Session | None:
     """Where work would be continued: the session here that was written last, open or ended.
 
-    Not the client's own, which has events as soon as it asks.
+    Not the caller's own, which has events as soon as it asks.
     """
-    own = None
-    if caller.client and caller.native_id:
-        own = await scope.sessions.find_native_session(caller.client, caller.native_id)
-    excluded = own.id if own else None
-    return await scope.sessions.find_last_session(caller.worktree, excluded)
+    own = await find_session(scope, None, caller)
+    return await scope.sessions.find_last_session(caller.worktree, own.session_id)
 
 
 def _choose_newest(found: Sequence[Session]) -> SessionChoice:

@@ -138,7 +138,7 @@ def test_the_newest_of_several_open_sessions_is_used_with_a_note(cli: Call):
     start(cli, "older")
     newer = start(cli, "newer")
 
-    answer = cli("context", "show", "--json")
+    answer = cli("context", "set", "ports", "8080", "--json")
 
     assert answer.document["session_id"] == newer
     assert answer.err == (
@@ -147,11 +147,19 @@ def test_the_newest_of_several_open_sessions_is_used_with_a_note(cli: Call):
     )
 
 
-def test_an_ended_session_is_never_meant(cli: Call):
+def test_an_ended_session_is_read_and_not_written(cli: Call):
     older, newer = start(cli, "older"), start(cli, "newer")
     cli("session", "end", newer)
 
-    assert cli("context", "show", "--json").document["session_id"] == older
+    shown = cli("context", "show", "--json")
+    changed = cli("context", "set", "ports", "8080", "--json")
+
+    assert (shown.document["session_id"], changed.document["session_id"]) == (newer, older)
+    assert shown.err == (
+        f"Note: Several sessions of this working tree are known; the newest is used: {newer}. "
+        "Choose another with --session.\n"
+    )
+    assert changed.err == ""
 
 
 def test_another_developers_session_is_never_meant(cli: Call, monkeypatch: pytest.MonkeyPatch):

@@ -143,7 +143,7 @@ def test_list_has_a_line_for_each_session(cli: Call):
     newest, oldest = cli("session", "list").out.splitlines()
 
     assert newest.startswith(second["id"])
-    assert newest.endswith("open       0  architect")
+    assert newest.endswith("live       0  architect")
     assert oldest.endswith("ended      2  one")
     assert len(newest) < 80
 
@@ -352,10 +352,9 @@ def test_end_says_how_to_go_on_and_can_be_repeated(cli: Call):
 
     assert ended.out == f"Ended {session}.\nTo continue: holdfast session resume {session}\n"
     assert again.out.startswith(f"Session {session} had ended already.\n")
-    assert (
-        cli("session", "end", session, "--json").document
-        == cli("session", "show", session, "--json").document
-    )
+    shown = cli("session", "show", session, "--json").document
+    assert (shown.pop("status"), shown.pop("idle_since")) == ("ended", None)
+    assert cli("session", "end", session, "--json").document == shown
 
 
 def test_end_names_the_session_by_id_when_another_has_the_same_name(cli: Call):

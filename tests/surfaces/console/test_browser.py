@@ -629,7 +629,7 @@ def test_the_head_follows_a_new_name_and_the_end(console: Console):
     page = console.open_live(f"/sessions/{session_id}")
     mark(console)
     page.locator(".more-facts summary").click()
-    expect(page.locator("#head .ending")).to_have_text("running")
+    expect(page.locator("#head .ending")).to_have_text("live")
 
     console.rename(session_id, "Another name")
     expect(page.locator("#head h1")).to_have_text("Another name")
@@ -638,7 +638,7 @@ def test_the_head_follows_a_new_name_and_the_end(console: Console):
         api.post(f"/api/sessions/{session_id}/events", json=make_answer("Done."))
         api.post(f"/api/sessions/{session_id}/end", json={})
 
-    expect(page.locator("#head .ending")).to_have_text("clean")
+    expect(page.locator("#head .ending")).to_have_text("ended")
     expect(page.locator("#head time")).to_have_count(2)
     expect(page.locator("#figures")).to_contain_text("2 events")
     expect(page.locator("#resume")).to_be_visible()

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from fastapi import FastAPI
 from holdfast.app import App
 from holdfast.errors import StoreBusyError
 from holdfast.ground.settings import load_settings
-from holdfast.sessions.model import EventSample, Session
+from holdfast.sessions.model import Session
 from holdfast.sessions.service import SessionService
 from holdfast.surfaces.console import STATIC, make_console, screens, stock, texts
 from holdfast.surfaces.console.shell import RAIL, store_name
@@ -168,30 +167,6 @@ async def test_sessions_that_continue_one_another_say_which_part_they_are(pages:
     ]
 
 
-AT = datetime(2026, 11, 16, 9, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("ended", "last", "minutes", "expected"),
-    [
-        (True, "tool_result", 0, "clean"),
-        (False, "tool_result", 5, "running"),
-        (False, "model_message", 5, "running"),
-        (False, "model_message", 50, "clean"),
-        (False, "tool_result", 50, "cut"),
-        (False, None, 5, "running"),
-        (False, None, 50, "cut"),
-    ],
-)
-def test_a_session_is_running_or_ended_clean_or_was_cut(
-    ended: bool, last: str | None, minutes: int, expected: str
-):
-    session = Session("s", "u", "m", None, None, None, AT, AT if ended else None, {})
-    sample = EventSample(1, last, AT, 1) if last else None
-
-    assert screens.find_ending(session, sample, AT + timedelta(minutes=minutes)) == expected
-
-
 # --- one session ----------------------------------------------------------------------------------
 
 
@@ -245,7 +220,7 @@ async def test_the_tail_ends_with_the_session(pages: Pages):
     tail = await pages.get(f"/console/sessions/{session.id}/tail?after=3")
 
     assert "hx-trigger" not in tail.partition('id="head"')[0]
-    assert 'class="ending clean"' in tail
+    assert 'class="ending ended"' in tail
 
 
 async def test_a_reader_more_than_a_page_behind_reloads_the_page(pages: Pages):

@@ -61,9 +61,9 @@ def test_a_working_week_is_shown_in_every_form(own_console: Console):
     expect(page.locator(".turn")).to_have_count(3)
     assert page.locator(".commands .verdict").all_inner_texts() == ["✗", "✓", "?", "✓"]
     assert sorted(set(page.locator("#list .ending").all_inner_texts())) == [
-        "clean",
-        "cut",
-        "running",
+        "ended",
+        "idle",
+        "live",
     ]
     expect(page.locator("#card")).to_contain_text("Open again: retry.py in the text editor")
     expect(page.locator("#card .missing")).to_contain_text("0031_retry.sql")

@@ -13,6 +13,8 @@ from holdfast.surfaces.http.token import Keys
 from tests.faults.audit import with_sessions
 from tests.surfaces.http.server import append, create_session, is_problem
 
+LIVE = {"status": "live", "idle_since": None}
+
 
 def test_a_session_is_started_and_read_again(api):
     started = api.post(
@@ -25,7 +27,7 @@ def test_a_session_is_started_and_read_again(api):
     assert started.headers["etag"] == f'"{session["revision"]}"'
     found = api.get(started.headers["location"])
     assert found.headers["etag"] == started.headers["etag"]
-    assert found.json() == {**session, "resume": ""}
+    assert found.json() == {**session, **LIVE, "resume": ""}
     assert (session["name"], session["user_id"], session["context"]) == (
         "Ticket 7",
         "fault-tester",
@@ -574,7 +576,7 @@ def test_two_keys_of_one_request_are_refused(api):
         answer = api.request(method, path, json=body, headers=keys)
         assert is_problem(answer, 400, "invalid_value")
         assert "Idempotency-Key" in answer.json()["detail"]
-    assert api.get(f"/api/sessions/{session['id']}").json() == {**session, "resume": ""}
+    assert api.get(f"/api/sessions/{session['id']}").json() == {**session, **LIVE, "resume": ""}
 
 
 def test_two_concurrent_requests_with_one_key_have_one_effect(api, server, scale):

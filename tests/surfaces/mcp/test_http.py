@@ -53,7 +53,7 @@ async def test_both_eras_are_served_on_one_url(store: str):
         assert old.session.protocol_version == "2025-11-25"
         assert new.session.protocol_version == "2026-07-28"
         written = await data(old, "set_relevant_context", setName="ports", items=["1"])
-        found = await data(new, "get_relevant_context")
+        found = await data(new, "get_relevant_context", session_id=written["session_id"])
 
     assert found == {"context": {"ports": ["1"]}, "session_id": written["session_id"]}
 
@@ -181,7 +181,7 @@ async def test_a_transport_session_belongs_to_the_principal_that_opened_it():
 
 async def test_a_team_server_does_not_check_files_on_its_own_disk():
     """A user's files are elsewhere, and its own are not for users."""
-    async with doors.over_http() as client:
+    async with doors.over_http(era=doors.HANDSHAKE) as client:
         await call(
             client,
             "set_relevant_context",

@@ -135,9 +135,10 @@ async def test_doubles_at_the_same_time_have_one_effect(
 ):
     """Each write sent four times at once, from two connections."""
     async with doors.inside(project) as one, doors.inside(project) as two:
-        await call(one, "session", operation="start", chatmode="debug")
+        started = await data(one, "session", operation="start", chatmode="debug")
+        message = {**MESSAGE, "session_id": started["session"]["id"]}
         for number in range(scale(100)):
-            event = {**MESSAGE, "content": str(number), "idempotency_key": f"k{number}"}
+            event = {**message, "content": str(number), "idempotency_key": f"k{number}"}
             answers = await asyncio.gather(
                 *(
                     data(client, "session", operation="append", **event)

@@ -122,17 +122,26 @@ async def test_the_inspector_works_over_http(era: str, tmp_path: Path):
     async with run_server() as (url, token):
         key = ["--header", f"Authorization: Bearer {token}"]
         await check_inspector(
-            [*inspector, url, "--transport", "http", "--protocol-era", era, *key], tmp_path
+            [*inspector, url, "--transport", "http", "--protocol-era", era, *key],
+            tmp_path,
+            names_session=True,
         )
 
 
-async def check_inspector(inspector: list[str], cwd: Path) -> None:
+async def check_inspector(inspector: list[str], cwd: Path, *, names_session: bool = False) -> None:
+    """Over HTTP each call is a connection of its own, or none, so it names its session."""
+
     async def asked(method: str, *options: str) -> Any:
         code, out, err = await run(*inspector, "--method", method, *options, cwd=cwd)
         assert code == 0, (out, err)
         return json.loads(out)
 
     tools = await asked("tools/list", "--strict")
+    named: list[str] = []
+    if names_session:
+        start = ["--tool-name", "session", "--tool-arg", "operation=start", "chatmode=debug"]
+        started = await asked("tools/call", *start)
+        named = [f"session_id={started['structuredContent']['data']['session']['id']}"]
     called = await asked(
         "tools/call",
         "--tool-name",
@@ -140,6 +149,7 @@ async def check_inspector(inspector: list[str], cwd: Path) -> None:
         "--tool-arg",
         "setName=files",
         'items=["/r/a"]',
+        *named,
     )
     prompt = await asked("prompts/get", "--prompt-name", "workspace-resume")
 

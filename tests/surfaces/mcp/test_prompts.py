@@ -15,7 +15,9 @@ from tests.surfaces.mcp.test_idempotency import count_all
 async def test_both_prompts_work_on_every_way_in(connect: doors.Connect):
     async with connect() as client:
         listed = (await client.list_prompts()).prompts
-        await call(client, "set_relevant_context", setName="ports", items=["8080"])
+        started = await data(client, "session", operation="start", chatmode="debug")
+        ports = {"setName": "ports", "items": ["8080"], "session_id": started["session"]["id"]}
+        await call(client, "set_relevant_context", **ports)
         resume = await client.get_prompt("workspace-resume")
         stop = await client.get_prompt("workspace-stop")
 

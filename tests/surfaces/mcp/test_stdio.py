@@ -467,6 +467,8 @@ def test_the_sdk_alone_loads_nothing_of_the_rooms(project: Path):
 
     assert ours(modules) == {
         "holdfast",
+        "holdfast.ground",
+        "holdfast.ground.process_tree",
         "holdfast.surfaces",
         "holdfast.surfaces.mcp",
         "holdfast.surfaces.mcp.front",

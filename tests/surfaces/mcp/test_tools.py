@@ -15,28 +15,25 @@ async def test_every_operation_works_on_every_way_in(connect: doors.Connect, sto
         started = (
             await data(client, "session", operation="start", chatmode="debug", name="login")
         )["session"]
-        appended = (await data(client, "session", operation="append", **MESSAGE, parts={"n": 1}))[
-            "event"
-        ]
-        await call(
-            client,
-            "session",
-            operation="update_state",
-            scratchpad={"current_task": "login", "old": 1},
+        mine = {"session_id": started["id"]}
+        message = {**MESSAGE, "parts": {"n": 1}}
+        appended = (await data(client, "session", operation="append", **message, **mine))["event"]
+        for scratchpad in ({"current_task": "login", "old": 1}, {"old": None}):
+            changed = await data(
+                client, "session", operation="update_state", scratchpad=scratchpad, **mine
+            )
+        found = (await data(client, "session", operation="state", **mine))["state"]
+        recent = await data(
+            client, "session", operation="recent", max_turns=5, max_tokens=1000, **mine
         )
-        changed = (
-            await data(client, "session", operation="update_state", scratchpad={"old": None})
-        )["state"]
-        found = (await data(client, "session", operation="state"))["state"]
-        recent = await data(client, "session", operation="recent", max_turns=5, max_tokens=1000)
-        set_ = await data(client, "set_relevant_context", setName="files", items=["/r/spec.md"])
-        merged = await data(
-            client, "set_relevant_context", setName="ports", items=["8080"], mode="merge"
-        )
-        got = await data(client, "get_relevant_context")
-        single = await data(client, "get_relevant_context", setName="ports")
-        cleared = await data(client, "set_relevant_context", setName="files", items=[])
-        ended = (await data(client, "session", operation="end"))["session"]
+        files = {"setName": "files", **mine}
+        ports = {"setName": "ports", **mine}
+        set_ = await data(client, "set_relevant_context", items=["/r/spec.md"], **files)
+        merged = await data(client, "set_relevant_context", items=["8080"], mode="merge", **ports)
+        got = await data(client, "get_relevant_context", **mine)
+        single = await data(client, "get_relevant_context", **ports)
+        cleared = await data(client, "set_relevant_context", items=[], **files)
+        ended = (await data(client, "session", operation="end", **mine))["session"]
 
     assert (started["chatmode"], started["name"], started["client"]) == (
         "debug",
@@ -48,7 +45,7 @@ async def test_every_operation_works_on_every_way_in(connect: doors.Connect, sto
         MESSAGE["content"],
         {"n": 1},
     )
-    assert changed == found
+    assert changed["state"] == found
     assert found["scratchpad"] == {"current_task": "login"}
     assert [event["id"] for event in recent["events"]] == [appended["id"]]
     assert set_ == {
@@ -67,7 +64,10 @@ async def test_every_operation_works_on_every_way_in(connect: doors.Connect, sto
 async def test_the_service_reads_what_a_client_wrote(connect: doors.Connect):
     """The door writes to the store that every other door reads."""
     async with connect() as client:
-        event = (await data(client, "session", operation="append", **MESSAGE, detail=True))["event"]
+        start = {"operation": "start", "chatmode": "debug"}
+        started = (await data(client, "session", **start))["session"]
+        message = {"operation": "append", "session_id": started["id"], **MESSAGE}
+        event = (await data(client, "session", **message, detail=True))["event"]
 
     async with App() as app:
         [session] = await app.scope.sessions.list_sessions()
@@ -75,7 +75,7 @@ async def test_the_service_reads_what_a_client_wrote(connect: doors.Connect):
     assert stored.to_dict() == event
     assert (session.client, session.chatmode, session.user_id) == (
         doors.UNKNOWN_CLIENT,
-        doors.UNKNOWN_CLIENT,
+        "debug",
         app.settings.developer,
     )
 

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from mcp import Client
+
 from holdfast.app import App
 from tests.surfaces.mcp import doors
-from tests.surfaces.mcp.doors import call, data
+from tests.surfaces.mcp.doors import call, call_refused, data
 
 MESSAGE = {"event_type": "user_message", "role": "user", "content": "Hello"}
 CODEX = {"x-codex-turn-metadata": {"session_id": "c-1", "thread_id": "c-1", "turn_id": "t-1"}}
@@ -75,8 +77,10 @@ async def test_codex_calls_go_to_the_session_that_each_call_names(
     assert (kept["c-1"].id, kept["c-1"].client) == (found[0], "codex")
 
 
-async def test_a_client_without_a_native_id_goes_on_in_its_worktree(project: Path, store: str):
-    """The next process finds what the last one wrote; one in another folder does not."""
+async def test_a_client_without_a_native_id_reads_what_was_last_written_in_its_worktree(
+    project: Path, store: str
+):
+    """The next process is shown what the last one wrote; one in another folder is not."""
     elsewhere = project.parent / "elsewhere"
     elsewhere.mkdir()
     async with doors.inside(project, name="opencode") as client:
@@ -117,3 +121,72 @@ async def test_a_client_that_says_nothing_of_itself_is_called_cli(project: Path,
     async with App() as app:
         [session] = await app.scope.sessions.list_sessions()
     assert (session.chatmode, session.client) == ("cli", "cli")
+
+
+async def test_what_a_server_starts_is_meant_by_its_later_calls(project: Path, store: str):
+    """Also one that it resumes; the last of several, and never another server's."""
+    async with doors.inside(project) as client, doors.inside(project) as other:
+        first = (await data(client, "session", operation="start", chatmode="a"))["session"]["id"]
+        second = (await data(client, "session", operation="start", chatmode="b"))["session"]["id"]
+        in_second = await data(client, "session", operation="append", **MESSAGE)
+        await call(client, "session", operation="start", session_id=first)
+        in_first = await data(client, "session", operation="append", **MESSAGE)
+        elsewhere = await data(other, "session", operation="append", **MESSAGE)
+
+    assert (in_second["event"]["session_id"], in_first["event"]["session_id"]) == (second, first)
+    assert elsewhere["event"]["session_id"] not in (first, second)
+
+
+async def test_a_resumed_session_of_another_client_continues_as_the_callers(
+    project: Path, store: str
+):
+    """A client with a session of its own is told that this one needs its id."""
+    async with App() as app:
+        theirs = await app.scope.sessions.create_session("gemini", "me", client="gemini")
+        await app.scope.sessions.end_session(theirs.id)
+    env = {"CLAUDE_CODE_SESSION_ID": "n-1"}
+    async with doors.inside(project, name="claude-code", environment=env) as client:
+        resumed = await call(client, "session", operation="start", session_id=theirs.id)
+
+    session = resumed["data"]["session"]
+    assert (session["client"], session["resumed_from"]) == ("claude", theirs.id)
+    assert resumed["warnings"] == [
+        "Calls without session_id still mean the session of your client: give this one's id."
+    ]
+
+
+async def test_over_http_a_connection_has_the_session_that_it_opened(store: str):
+    """A request without a connection has none: its write is refused, and says what to do."""
+    async with (
+        doors.hosted() as url,
+        Client(url, mode=doors.HANDSHAKE, client_info=doors.introduce("a")) as one,
+        Client(url, mode=doors.HANDSHAKE, client_info=doors.introduce("a")) as two,
+        Client(url, mode=doors.STATELESS, client_info=doors.introduce("a")) as without,
+    ):
+        found = [
+            (await data(client, "session", operation="append", **MESSAGE))["event"]["session_id"]
+            for client in (one, two, one, two)
+        ]
+        refused = await call_refused(without, "session", operation="append", **MESSAGE)
+        started = await data(without, "session", operation="start", chatmode="debug")
+        named = {**MESSAGE, "session_id": started["session"]["id"]}
+        await call(without, "session", operation="append", **named)
+
+    assert found[0] == found[2] != found[1] == found[3]
+    assert refused["code"] == "session_not_named"
+    assert refused["next_actions"] == [
+        "session operation=start chatmode=MODE, which answers with a session_id"
+    ]
+
+
+async def test_over_http_a_call_that_names_its_session_needs_no_connection(store: str):
+    meta = {"sessionId": "c-1"}
+    async with doors.over_http(name="codex-mcp-client") as client:
+        arguments = {"operation": "append", **MESSAGE}
+        answer = await client.call_tool("session", arguments, meta=meta)
+
+    async with App() as app:
+        [session] = await app.scope.sessions.list_sessions()
+    event = answer.structured_content["data"]["event"]
+    assert (session.client, session.native_id) == ("codex", "c-1")
+    assert event["session_id"] == session.id

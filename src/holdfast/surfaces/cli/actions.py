@@ -54,6 +54,7 @@ COMMANDS = {
     "session.events": ("holdfast session events {session_id}", "{} shows them."),
     "session.list": ("holdfast session list", "{} shows the ones that do."),
     "session.resume": ("holdfast session resume {session_id}", "Continue it with {}."),
+    "session.start": ("holdfast session start --chatmode MODE", "{} starts one."),
     "session.verify": ("holdfast session verify", "{} says where they are missing."),
     "shared_context.try": (
         "SHARED_CONTEXT_ENABLED=true holdfast workstream show",

@@ -30,7 +30,7 @@ ANOTHER = "Choose another with --session"
 def command() -> None:
     """Set what the next session is reminded of
 
-    Without --session this is the newest open session of the working tree.
+    Without --session this is the newest session of the working tree; to set, the newest open one.
     """
 
 
@@ -57,8 +57,8 @@ def set_(
             request,
             verb,
             session_id=find_session_id(app, session_id),
-            caller=Caller(worktree=here()),
-            user_id=app.settings.developer,
+            caller=Caller(worktree=here(), is_person=True),
+            settings=app.settings,
         )
     )
     change = done.result
@@ -74,8 +74,8 @@ def set_(
 def show(app: App, name: str | None, session_id: str | None) -> Output:
     """Show all context sets, or one of them"""
     given = find_session_id(app, session_id)
-    caller = Caller(worktree=here())
-    choice = app.run(which_session.find_session(app.scope, given, caller))
+    caller = Caller(worktree=here(), is_person=True)
+    choice = app.run(which_session.find_session_to_read(app.scope, given, caller))
     data: dict[str, Any] = {"context": {}, "session_id": None}
     if choice.session is not None:
         found_id = choice.session.id

@@ -17,6 +17,7 @@ from holdfast.app import App
 from holdfast.ground.canonical import parse_json
 from holdfast.sessions.model import Session
 from holdfast.sessions.rules import EVENT_TYPES, ROLES, check_count
+from holdfast.sessions.status import SessionStatus
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import (
     Group,
@@ -29,6 +30,7 @@ from holdfast.surfaces.cli.running import (
 )
 from holdfast.usecases.continuation import hand_over
 from holdfast.usecases.location import locate_branch
+from holdfast.usecases.session_status import find_statuses
 
 SHOWN_EVENTS = 6
 
@@ -98,7 +100,9 @@ def append(app: App, session_id: str, parts: str | None, **fields: Any) -> Outpu
 def show(app: App, session_id: str) -> Output:
     """Show a session"""
     session = find_session(app, session_id)
-    return Output(session.to_dict(), wording.describe_session(session))
+    statuses = _find_statuses(app, [session])
+    data = {**session.to_dict(), **statuses[session.id].to_dict()}
+    return Output(data, wording.describe_session(session, statuses[session.id]))
 
 
 @command.command("events")
@@ -158,8 +162,10 @@ def list_(app: App, limit: int, below: str | None) -> Output:
     _check_given("--limit", limit, least=1)
     last = find_session_id(app, below)
     sessions = app.run(app.scope.sessions.list_sessions(limit, last))
-    data = {"sessions": [session.to_dict() for session in sessions]}
-    text = wording.format_sessions(sessions)
+    statuses = _find_statuses(app, sessions)
+    listed = [{**session.to_dict(), **statuses[session.id].to_dict()} for session in sessions]
+    data = {"sessions": listed}
+    text = wording.format_sessions(sessions, statuses)
     if not sessions:
         text = wording.describe_no_sessions(app.settings.developer, app.settings.workspace)
     return Output(data, text)
@@ -220,7 +226,8 @@ def thread(app: App, session_id: str) -> Output:
         "sessions": [session.to_dict() for session in sessions],
         "events": [event.to_dict() for event in events],
     }
-    parts = [wording.format_sessions(sessions), wording.format_events(events)]
+    statuses = _find_statuses(app, sessions)
+    parts = [wording.format_sessions(sessions, statuses), wording.format_events(events)]
     return Output(data, "\n\n".join(parts))
 
 
@@ -237,6 +244,10 @@ def verify(app: App, session_id: str | None) -> Output:
     data = {"ok": is_sound, "sessions": [result.to_dict() for result in results]}
     exit_code = 0 if is_sound else 5
     return Output(data, wording.describe_verification(results), exit_code=exit_code)
+
+
+def _find_statuses(app: App, sessions: list[Session]) -> dict[str, SessionStatus]:
+    return app.run(find_statuses(app.scope, app.settings.home, sessions))
 
 
 def _list_chosen(app: App, session_id: str | None) -> list[Session]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 
 from holdfast.ground.text import cut, plural
 from holdfast.memories.model import Memory
 from holdfast.sessions.model import Session, SessionEvent, SetChange, Verification
+from holdfast.sessions.status import SessionStatus
 from holdfast.storage.accounting import Waiting
 from holdfast.storage.spool import Elsewhere, Unreadable
 
@@ -34,17 +35,16 @@ def format_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
 
 
-def format_session(session: Session) -> str:
-    state = "ended" if session.ended_at else "open "
+def format_session(session: Session, status: SessionStatus) -> str:
     name = session.name or session.chatmode
     started = f"{session.started_at:%m-%d %H:%M}"
     events = f"{session.last_sequence:>5,}"
-    return f"{session.id}  {started}  {state}  {events}  {name}"
+    return f"{session.id}  {started}  {status.word:<5}  {events}  {name}"
 
 
-def format_sessions(sessions: Sequence[Session]) -> str:
+def format_sessions(sessions: Sequence[Session], statuses: Mapping[str, SessionStatus]) -> str:
     """Narrow enough for a terminal of eighty columns and a name of some length."""
-    return "\n".join(map(format_session, sessions))
+    return "\n".join(format_session(session, statuses[session.id]) for session in sessions)
 
 
 def describe_no_sessions(developer: str, workspace: str) -> str:
@@ -60,11 +60,8 @@ def describe_end(session: Session, *, before: bool) -> str:
     return f"{done}\nTo continue: holdfast session resume {session.id}"
 
 
-def describe_session(session: Session) -> str:
+def describe_session(session: Session, status: SessionStatus) -> str:
     """The facts that are known, one per line."""
-    ended = None
-    if session.ended_at:
-        ended = format_time(session.ended_at)
     facts = {
         "Session": session.id,
         "Name": session.name,
@@ -76,7 +73,7 @@ def describe_session(session: Session) -> str:
         "Client": session.client,
         "Worktree": session.worktree,
         "Started": format_time(session.started_at),
-        "Ended": ended,
+        "Status": status.describe(),
         "Events": f"{session.last_sequence:,}",
         "Resumed from": session.resumed_from,
         "Intent": session.metadata.get("currentIntent"),

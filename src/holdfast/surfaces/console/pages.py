@@ -35,6 +35,7 @@ from holdfast.surfaces.console.stock import Stock
 from holdfast.surfaces.console.work_pages import add_work
 from holdfast.surfaces.http import bodies, problems
 from holdfast.surfaces.http.guard import is_person
+from holdfast.usecases.session_status import Busy, find_busy
 
 # A text of the largest file, with every character of it escaped.
 BODY_BYTES = 8 * applet.MOST_BYTES
@@ -71,10 +72,13 @@ class Console:
             return None
         return session.id
 
+    def find_busy(self) -> Busy:
+        return find_busy(self.app.settings.home)
+
     async def load_detail(self, session: Session, below: int | None) -> dict[str, Any]:
         sessions = self.app.scope.sessions
         row, timeline, figures = await asyncio.gather(
-            screens.load_row(sessions, session, clock.now()),
+            screens.load_row(sessions, session, clock.now(), self.find_busy()),
             screens.load_timeline(sessions, session.id, below),
             screens.load_figures(sessions, session),
         )
@@ -85,7 +89,6 @@ class Console:
             "timeline": timeline,
             "figures": figures,
             "card": card,
-            "endings": screens.ENDINGS,
             "is_latest": below is None,
         }
 
@@ -160,7 +163,9 @@ def _add_pages(router: APIRouter, console: Console) -> None:
     @router.get("/sessions")
     async def show_sessions(request: Request, older: Below = None) -> Response:
         """The list, and beside it the newest session of the page."""
-        found = await screens.load_list(sessions, find_zone(request), older)
+        found = await screens.load_list(
+            sessions, find_zone(request), older, busy=console.find_busy()
+        )
         values: dict[str, Any] = {"list": found, "older": older, "is_list": True}
         listed = [row.session for day in found.days for row in day.rows]
         if listed:
@@ -177,7 +182,9 @@ def _add_pages(router: APIRouter, console: Console) -> None:
         request: Request, session_id: str, below: Number = None, older: Below = None
     ) -> Response:
         session = await sessions.get_session(session_id)
-        found = await screens.load_list(sessions, find_zone(request), older)
+        found = await screens.load_list(
+            sessions, find_zone(request), older, busy=console.find_busy()
+        )
         values: dict[str, Any] = {"list": found, "older": older, "is_list": False}
         values |= await console.load_detail(session, below)
         values["selected"] = session.id
@@ -267,7 +274,9 @@ def _add_lists(router: APIRouter, console: Console) -> None:
     ) -> Response:
         """More of the list, or all that is shown of it once more."""
         limit = min(count, screens.MOST_SESSIONS)
-        found = await screens.load_list(sessions, find_zone(request), older, limit)
+        found = await screens.load_list(
+            sessions, find_zone(request), older, limit, busy=console.find_busy()
+        )
         return shell.render("_list.html", request, list=found, older=older, selected=selected)
 
 
@@ -277,10 +286,8 @@ def _add_session_pieces(router: APIRouter, console: Console) -> None:
     @router.get("/console/sessions/{session_id}/head")
     async def show_head(request: Request, session_id: str) -> Response:
         session = await sessions.get_session(session_id)
-        row = await screens.load_row(sessions, session, clock.now())
-        return shell.render(
-            "_head.html", request, session=session, row=row, endings=screens.ENDINGS, is_alone=True
-        )
+        row = await screens.load_row(sessions, session, clock.now(), console.find_busy())
+        return shell.render("_head.html", request, session=session, row=row, is_alone=True)
 
     @router.get("/console/sessions/{session_id}/card")
     async def show_card(request: Request, session_id: str) -> Response:

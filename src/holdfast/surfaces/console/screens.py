@@ -9,31 +9,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from itertools import groupby
-from typing import Literal
 
 from holdfast.ground import clock
 from holdfast.observations.model import SessionTurn
 from holdfast.observations.turns import gather_turns
 from holdfast.sessions.model import EventSample, Session
 from holdfast.sessions.service import SessionService
+from holdfast.sessions.status import SessionStatus, judge_status
 from holdfast.surfaces.console import pictures, showing
-
-Ending = Literal["running", "clean", "cut"]
+from holdfast.usecases.session_status import Busy
 
 SESSIONS_PER_PAGE = 50
 MOST_SESSIONS = 500
 TURNS_PER_PAGE = 20
 EVENTS_PER_PAGE = 400
-# A session without an event for so long is not running any more; longer than most tests take.
-QUIET = timedelta(minutes=30)
-
-ENDINGS = {
-    "running": "running",
-    "clean": "ended with an answer, or by its client",
-    "cut": "stopped in the middle, without an answer",
-}
 
 
 @dataclass(frozen=True)
@@ -43,7 +34,7 @@ class Row:
     session: Session
     title: str
     is_named: bool
-    ending: Ending
+    status: SessionStatus
     spark: str
     last_at: datetime
     part: str = ""  # which of the sessions that continue one another
@@ -85,11 +76,13 @@ async def load_list(
     zone: tzinfo | None,
     below: str | None = None,
     count: int = SESSIONS_PER_PAGE,
+    *,
+    busy: Busy,
 ) -> SessionDays:
     now = clock.now()
     page = await sessions.list_sessions(count + 1, below)
     shown = page[:count]
-    found = await asyncio.gather(*(load_row(sessions, session, now) for session in shown))
+    found = await asyncio.gather(*(load_row(sessions, session, now, busy) for session in shown))
     parts = await name_parts(sessions, shown)
     rows = [replace(row, part=parts.get(row.session.id, "")) for row in found]
     goes_on = ""
@@ -101,18 +94,19 @@ async def load_list(
     return SessionDays(tuple(days), len(rows), older, goes_on)
 
 
-async def load_row(sessions: SessionService, session: Session, now: datetime) -> Row:
+async def load_row(sessions: SessionService, session: Session, now: datetime, busy: Busy) -> Row:
     samples = await sessions.sample_events(session.id, pictures.SPARK_SAMPLES)
     last = samples[-1] if samples else None
     words = session.name or await sessions.find_first_request(session.id) or ""
     activity = pictures.count_activity(samples)
+    last_at = _find_last_moment(session, last)
     return Row(
         session=session,
         title=showing.first_words(words) or session.chatmode,
         is_named=bool(session.name),
-        ending=find_ending(session, last, now),
+        status=judge_status(session, last_at, now, has_process=busy.has(session)),
         spark=pictures.make_spark_points(activity),
-        last_at=_find_last_moment(session, last),
+        last_at=last_at,
     )
 
 
@@ -133,17 +127,6 @@ async def name_parts(sessions: SessionService, shown: Sequence[Session]) -> dict
         for number, part in enumerate(thread, 1):
             parts[part.id] = f"part {number} of {count}"
     return parts
-
-
-def find_ending(session: Session, last: EventSample | None, now: datetime) -> Ending:
-    """A client need not report the end: a last event that is an answer is a clean end too."""
-    if session.ended_at is not None:
-        return "clean"
-    if now - _find_last_moment(session, last) < QUIET:
-        return "running"
-    if last is not None and last.type == "model_message":
-        return "clean"
-    return "cut"
 
 
 async def load_timeline(

@@ -41,6 +41,7 @@ ROUTES = {
     "session.event_ids": "GET /api/sessions/ID/events",
     "session.events": "GET /api/sessions/{session_id}/events",
     "session.list": "GET /api/sessions",
+    "session.start": "POST /api/sessions",
     "session.resume": "POST /api/sessions/{session_id}/resume",
     "session.verify": ASK + "run `holdfast session verify`",
     "shared_context.try": None,

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from holdfast.sessions.rules import EVENT_TYPES, LARGEST_LIMIT, ROLES
+from holdfast.sessions.status import StatusWord
 
 PAGE = 100
 LARGEST_PAGE = 1000
@@ -147,12 +148,21 @@ class SessionWithResume(Session):
     resume: str = Field(description="Text for a session that continues this one")
 
 
+class ListedSession(Session):
+    status: StatusWord
+    idle_since: str | None
+
+
+class ShownSession(ListedSession):
+    resume: str = Field(description="Text for a session that continues this one")
+
+
 class ChangedSession(Session):
     warnings: list[str]
 
 
 class SessionList(AnswerModel):
-    sessions: list[Session]
+    sessions: list[ListedSession]
     more: bool
     below: str | None = Field(description="For the next page")
 
@@ -193,7 +203,7 @@ class State(AnswerModel):
     workspace: str
     me: Me
     developers: list[Any]
-    sessions: list[Session]
+    sessions: list[ListedSession]
     sessionContexts: list[Any]  # noqa: N815  # the seed's name
     claims: list[Any]
     handoffs: list[Any]

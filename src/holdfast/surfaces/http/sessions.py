@@ -8,6 +8,7 @@ is now.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -24,6 +25,7 @@ from holdfast.surfaces.http.changes import PARAMETERS, parse_change
 from holdfast.surfaces.http.conditions import session_tag, state_tag
 from holdfast.surfaces.http.here import KEY, Here, SeenFiles, SessionId, find_key
 from holdfast.usecases.continuation import hand_over
+from holdfast.usecases.session_status import find_statuses
 from holdfast.write import Request, write
 
 META = {
@@ -46,7 +48,7 @@ async def list_sessions(app: Here, page: Annotated[models.SessionsPage, Query()]
     shown = found[: page.limit]
     more = len(found) > len(shown)
     below = shown[-1].id if more else None
-    listed = [as_dict(session) for session in shown]
+    listed = await describe_sessions(app, shown)
     return JSONResponse({"sessions": listed, "more": more, "below": below})
 
 
@@ -67,12 +69,13 @@ async def create_session(app: Here, sent: HttpRequest, body: models.StartSession
     return answer(done.result, status=201, location=True)
 
 
-@router.get("/{session_id}", responses={200: {"model": models.SessionWithResume}})
+@router.get("/{session_id}", responses={200: {"model": models.ShownSession}})
 async def get_session(app: Here, session_id: SessionId, exists: SeenFiles) -> Response:
     """A session, its context sets, and the text for the session that continues it"""
     session = await app.scope.sessions.get_session(session_id)
     text = await app.scope.sessions.get_resume_text(session.id, exists)
-    return answer(session, resume=text)
+    [shown] = await describe_sessions(app, [session])
+    return JSONResponse({**shown, "resume": text}, headers={"ETag": session_tag(session)})
 
 
 @router.patch(
@@ -221,6 +224,12 @@ async def update_state(sent: HttpRequest, body: models.PatchState) -> Response:
 
 def as_dict(session: Session) -> dict[str, Any]:
     return {**session.to_dict(), "context": session.context}
+
+
+async def describe_sessions(app: App, sessions: Sequence[Session]) -> list[dict[str, Any]]:
+    """With how each of them stands now."""
+    statuses = await find_statuses(app.scope, app.settings.home, sessions)
+    return [{**as_dict(session), **statuses[session.id].to_dict()} for session in sessions]
 
 
 def answer(session: Session, *, status: int = 200, location: bool = False, **more: Any) -> Response:

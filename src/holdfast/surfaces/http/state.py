@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from holdfast.surfaces.http import models
 from holdfast.surfaces.http.here import Here
-from holdfast.surfaces.http.sessions import as_dict
+from holdfast.surfaces.http.sessions import describe_sessions
 
 SESSIONS = 50
 
@@ -24,7 +24,7 @@ async def get_state(app: Here) -> Response:
         {
             "workspace": workspace,
             "me": {"handle": app.settings.developer, "workspace": workspace},
-            "sessions": [as_dict(session) for session in sessions],
+            "sessions": await describe_sessions(app, sessions),
             **{room: [] for room in rooms_to_come},
         }
     )

@@ -50,6 +50,7 @@ CALLS = {
         "session operation=recent, without session_id: it uses the session that is open here"
     ),
     "session.resume": "session operation=start session_id={session_id}",
+    "session.start": "session operation=start chatmode=MODE, which answers with a session_id",
     "session.verify": "ask the person to run `holdfast session verify`",
     "shared_context.try": SWITCH_ON,
     "sqlite.upgrade": "ask the person to upgrade the Python package apsw",

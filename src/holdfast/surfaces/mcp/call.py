@@ -66,6 +66,27 @@ class Call:
     async def find_session(self) -> SessionChoice:
         return await which_session.find_session(self.scope, self.session_id, self.caller)
 
+    async def find_session_to_read(self) -> SessionChoice:
+        """The same; where the caller has none, the newest of its worktree."""
+        return await which_session.find_session_to_read(self.scope, self.session_id, self.caller)
+
+    async def describe_borrowed(self, choice: SessionChoice) -> tuple[str, ...]:
+        """Whose session was read, where the caller has none."""
+        from holdfast.usecases.session_status import find_status
+
+        session = choice.session
+        if session is None or not choice.is_borrowed:
+            return ()
+        status = await find_status(self.scope, self.app.settings.home, session)
+        client = session.client or which_session.NO_CLIENT
+        name = session.name or session.id
+        return (
+            (
+                f"You have no session here. This is {name} of {client}, {status.describe()}: "
+                "the newest in this working tree. A write begins one of your own."
+            ),
+        )
+
     def make_request(
         self, read_again: Callable[[Scope, str], Awaitable[R]], effect: Effect = "store"
     ) -> Request[R]:
@@ -109,7 +130,7 @@ class Call:
             verb,
             session_id=self.session_id,
             caller=self.caller,
-            user_id=self.app.settings.developer,
+            settings=self.app.settings,
             starting=self.starting,
         )
 

@@ -58,8 +58,8 @@ async def get_relevant_context(call: Call) -> Answer:
     from holdfast.sessions.rules import check_optional_label
 
     name = check_optional_label("setName", call.arguments.get("setName"))
-    choice = await call.find_session()
-    warnings = list(describe_choice(choice))
+    choice = await call.find_session_to_read()
+    warnings = list(await call.describe_borrowed(choice))
     unusual = name_warning(name, kept=False) if name else None
     if unusual:
         warnings.append(unusual)

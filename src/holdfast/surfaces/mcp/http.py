@@ -16,7 +16,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from holdfast.surfaces.mcp.server import assume_exists, make_server
+from holdfast.surfaces.mcp.server import MOST_CONNECTIONS, assume_exists, make_server
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, MutableMapping
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 BODY_BYTES = 4 << 20
 IDLE_SECONDS = 1800.0
-MOST_CONNECTIONS = 1000
 
 
 class McpOverHttp:

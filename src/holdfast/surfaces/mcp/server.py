@@ -7,9 +7,9 @@ loaded before the first list, and no store before the first call: an agent waits
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.app import App
     from holdfast.surfaces.mcp.answer import Answer
     from holdfast.surfaces.mcp.tool import Tool
-    from holdfast.usecases.which_session import Caller
+    from holdfast.usecases.which_session import Caller, Callers, OwnSessions
 
     Context = ServerRequestContext[Any, Any]
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 AppFor = Callable[[Any], "Awaitable[App]"]
 
 ROOMS = ("sessions", "context_sets", "memories", "repo_context")
+CONNECTION = "mcp-session-id"
+MOST_CONNECTIONS = 1000
 COMPLETIONS = 100  # the protocol's limit
 
 
@@ -49,13 +51,14 @@ def make_server(
     *,
     environment: Mapping[str, str] | None = None,
     folder: str | None = None,
+    process: ServerProcess | None = None,
     exists: Callable[[str], bool] = assume_exists,
 ) -> Server[Any]:
-    """Make a server. `environment` and `folder` are those of a client on this machine, if any.
+    """Make a server. `environment`, `folder` and `process` are those of a client on this machine.
 
     `exists` tells which files are gone, as far as the caller may know.
     """
-    handler = CallHandler(app_for, environment, folder, exists)
+    handler = CallHandler(app_for, environment, folder, process or ServerProcess(), exists)
     return Server(
         "holdfast",
         version=__version__,
@@ -73,6 +76,15 @@ def make_server(
     )
 
 
+class ServerProcess:
+    """A server that one client has for itself, among the processes of the machine."""
+
+    def __init__(self, name: str | None = None, ancestors: Sequence[str] = ()):
+        self.name = name
+        self.ancestors = ancestors
+        self.opened: list[str] = []  # the sessions that end with it
+
+
 class CallHandler:
     """Where calls arrive."""
 
@@ -81,12 +93,15 @@ class CallHandler:
         app_for: AppFor,
         environment: Mapping[str, str] | None,
         folder: str | None,
+        process: ServerProcess,
         exists: Callable[[str], bool],
     ):
         self.app_for = app_for
         self.environment = environment
         self.folder = folder
+        self.process = process
         self.exists = exists
+        self._by_connection: dict[str, OwnSessions] = {}
         self.starting = anyio.Lock()
 
     async def call_tool(
@@ -119,7 +134,7 @@ class CallHandler:
             else:
                 app = await self.app_for(context.request)
                 text = await prompts.resume_text(
-                    app, self._identify_caller(context), session_id, self.exists
+                    app, self._identify_caller(context, app), session_id, self.exists
                 )
         except Exception as error:
             raise _as_protocol_error(error) from None
@@ -135,7 +150,7 @@ class CallHandler:
         uri = str(params.uri)
         try:
             app = await self.app_for(context.request)
-            text = await resources.read(app, self._identify_caller(context), uri)
+            text = await resources.read(app, self._identify_caller(context, app), uri)
         except Exception as error:
             raise _as_protocol_error(error, uri=uri) from None
         contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
@@ -171,7 +186,7 @@ class CallHandler:
             name = tool.name
             if tool.has_operations:
                 name = f"{tool.name}.{operation.name}"
-            caller = self._identify_caller(context)
+            caller = self._identify_caller(context, app)
             call = Call(app, caller, name, arguments, self.starting, self.exists)
             return await operation.run(call)
         except Exception as error:
@@ -179,15 +194,43 @@ class CallHandler:
             _report_bug(refused)
             return refused
 
-    def _identify_caller(self, context: Context) -> Caller:
-        from holdfast.usecases.which_session import identify_caller
+    @cached_property
+    def callers(self) -> Callers:
+        """Made by the first call: it loads what the handshake does without."""
+        from holdfast.usecases.which_session import Callers
 
+        return Callers(
+            environment=self.environment, folder=self.folder, ancestors=self.process.ancestors
+        )
+
+    @cached_property
+    def own(self) -> OwnSessions:
+        from holdfast.usecases.which_session import OwnSessions
+
+        return OwnSessions(self.process.name, self.process.opened)
+
+    def _identify_caller(self, context: Context, app: App) -> Caller:
         client = context.session.client_params
         introduced_as = client.client_info.name if client else None
         meta: Any = context.meta
-        return identify_caller(
-            introduced_as, environment=self.environment, meta=meta, folder=self.folder
+        return self.callers.identify(
+            introduced_as, settings=app.settings, meta=meta, own=self._find_own(context.request)
         )
+
+    def _find_own(self, request: Any) -> OwnSessions | None:
+        """Over pipes the server is one client's; over HTTP a connection may have an id."""
+        from holdfast.usecases.which_session import OwnSessions
+
+        if request is None:
+            return self.own
+        connection = request.headers.get(CONNECTION)
+        if connection is None:
+            return None
+        own = self._by_connection.pop(connection, None) or OwnSessions()
+        self._by_connection[connection] = own  # the last one is the one that was used last
+        if len(self._by_connection) > MOST_CONNECTIONS:
+            del self._by_connection[next(iter(self._by_connection))]
+        return own
 
 
 # --- what there is --------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from holdfast.surfaces.mcp.tool import (
     make_text_schema,
 )
 from holdfast.usecases import which_session
+from holdfast.usecases.continuation import hand_over, make_document
 
 if TYPE_CHECKING:
     from holdfast.scope import Scope
@@ -39,6 +40,7 @@ SESSION_FIELDS = (
 )
 OBJECT: Schema = {"type": "object"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
+OTHER_CALLS = "Calls without session_id still mean the session of your client: give this one's id."
 LABELS = ("chatmode", "user_id", "workflow", "skill", "git_branch", "name")
 
 
@@ -57,7 +59,9 @@ async def start(call: Call) -> Answer:
     warnings = []
     if already_open and done.is_first:
         warnings.append(_describe_open(done.result))
-    return _answer_session(call, done.result, [*warnings, *describe_repeated(done)])
+    elif done.is_first:
+        which_session.keep_opened(done.result, call.caller, call.app.settings)
+    return await _answer_started(call, done.result, [*warnings, *describe_repeated(done)])
 
 
 async def append(call: Call) -> Answer:
@@ -88,26 +92,26 @@ async def recent(call: Call) -> Answer:
     # A wrong limit is refused before there is anything to limit.
     given = call.pick("max_turns", "max_tokens")
     limits = {name: check_count(name, value) for name, value in given.items()}
-    choice = await call.find_session()
+    choice = await call.find_session_to_read()
     if choice.session is None:
         nothing: dict[str, Any] = {"events": [], "session_id": None}
         return make_answer(nothing, wording.describe_events, (), NO_SESSION)
     return await make_recent(
         call.scope.sessions,
         choice.session.id,
-        describe_choice(choice),
+        await call.describe_borrowed(choice),
         whole=call.wants_detail,
         **limits,
     )
 
 
 async def state(call: Call) -> Answer:
-    choice = await call.find_session()
+    choice = await call.find_session_to_read()
     if choice.session is None:
         return make_answer({"state": None}, wording.describe_state, (), NO_SESSION)
     found = await call.scope.sessions.get_state(choice.session.id)
     data = {"state": found.to_dict()}
-    warnings = describe_choice(choice)
+    warnings = await call.describe_borrowed(choice)
     return make_answer(data, wording.describe_state, warnings, limit=call.read_limit)
 
 
@@ -191,15 +195,40 @@ async def _resume(call: Call) -> Answer:
     choice = await call.find_session()
     assert choice.session is not None  # a named session that is missing was an error
     session_id = choice.session.id
-    done = await call.write(lambda scope: scope.sessions.resume_session(session_id), _get_session)
+    client = call.caller.client or which_session.NO_CLIENT
+
+    async def verb(scope: Scope) -> Session:
+        return await scope.sessions.resume_session(session_id, client=client)
+
+    done = await call.write(verb, _get_session)
     session = done.result
-    text = await call.scope.sessions.get_resume_text(session.id, call.exists)
+    _bind(call, session, is_opened=done.is_first and session.id != session_id)
+    text = await hand_over(call.app, session, worktree=call.caller.worktree, exists=call.exists)
     warnings = []
+    if call.caller.native_id is not None:
+        warnings.append(OTHER_CALLS)
     ignored = ", ".join(call.pick(*LABELS))
     if ignored:
         warnings.append(f"Session {session.id} goes on as it was; not changed: {ignored}.")
     data = {"session": _pick_session(call, session), "resume_text": text}
     return make_answer(data, wording.describe_session, warnings, limit=call.read_limit)
+
+
+async def _answer_started(call: Call, session: Session, warnings: Sequence[str]) -> Answer:
+    """With what whoever continues here is handed, unless the session is on already."""
+    text = ""
+    if not session.last_sequence:
+        text = await make_document(call.app, call.caller.worktree)
+    if not text:
+        return _answer_session(call, session, warnings)
+    data = {"session": _pick_session(call, session), "resume_text": text}
+    return make_answer(data, wording.describe_session, warnings, limit=call.read_limit)
+
+
+def _bind(call: Call, session: Session, *, is_opened: bool) -> None:
+    """Later calls of this server mean the session, unless its client has one of its own."""
+    if call.caller.own is not None:
+        call.caller.own.bind(session, call.app.settings, is_opened=is_opened)
 
 
 async def _find_native(call: Call) -> Session | None:

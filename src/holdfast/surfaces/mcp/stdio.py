@@ -19,7 +19,8 @@ import anyio.to_thread
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
-from holdfast.surfaces.mcp.server import make_server
+from holdfast.ground import process_tree
+from holdfast.surfaces.mcp.server import ServerProcess, make_server
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -40,11 +41,13 @@ def run(handover: Handover) -> None:
 
 
 async def serve(handover: Handover) -> None:
-    store = Store()
+    process = ServerProcess(process_tree.find_own_process(), process_tree.list_ancestors())
+    store = Store(process)
     server = make_server(
         store.app_for,
         environment=os.environ,
         folder=handover.folder,
+        process=process,
         exists=os.path.exists,
     )
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -66,7 +69,8 @@ async def serve(handover: Handover) -> None:
 class Store:
     """Opened by the first call that needs it; after a failure the next call tries again."""
 
-    def __init__(self) -> None:
+    def __init__(self, process: ServerProcess) -> None:
+        self.process = process
         self._app: App | None = None
         self._opening = anyio.Lock()
 
@@ -84,8 +88,15 @@ class Store:
         return self._app
 
     async def close(self) -> None:
-        if self._app is not None:
-            await self._app.__aexit__(None, None, None)
+        """What this server has opened ends with it; what hooks have opened does not."""
+        if self._app is None:
+            return
+        from holdfast.errors import HoldfastError
+
+        for session_id in self.process.opened:
+            with suppress(HoldfastError):  # then it is idle from now on
+                await self._app.scope.sessions.end_session(session_id)
+        await self._app.__aexit__(None, None, None)
 
 
 class Wire:

@@ -214,9 +214,9 @@ create index sessions_by_origin on context.sessions (workspace_id, developer_id,
 create index sessions_open_by_worktree
     on context.sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
     where ended_at is null and worktree >= '';
-create index sessions_open_without_worktree
-    on context.sessions (workspace_id, developer_id, client, started_at desc, id desc)
-    where ended_at is null and worktree is null and native_id is null;
+create index sessions_by_native_id
+    on context.sessions (workspace_id, developer_id, client, native_id, started_at desc, id desc)
+    where native_id >= '' and user_id >= '';
 create index sessions_by_worktree
     on context.sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
     where worktree >= '' and user_id >= '';

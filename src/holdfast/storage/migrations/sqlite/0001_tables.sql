@@ -151,8 +151,9 @@ create index sessions_with_name on sessions (workspace_id, developer_id, started
 create index sessions_by_origin on sessions (workspace_id, developer_id, resumed_from) where resumed_from is not null;
 create index sessions_open_by_worktree on sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
     where ended_at is null and worktree is not null;
-create index sessions_open_without_worktree on sessions (workspace_id, developer_id, client, started_at desc, id desc)
-    where ended_at is null and worktree is null and native_id is null;
+create index sessions_by_native_id
+    on sessions (workspace_id, developer_id, client, native_id, started_at desc, id desc)
+    where native_id is not null;
 create index sessions_by_worktree on sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
     where worktree is not null;
 create index sessions_with_context on sessions (workspace_id, developer_id, started_at desc, id desc)

@@ -1,0 +1,139 @@
+"""Which session each running agent program is in: a small file for each, in the data folder.
+
+A hook says it, and the server of the same program reads it. Nothing is synced, because a file says
+nothing any more after the next boot; and it is a file of its own, because a hook says it also while
+the store is busy, or where it has nothing to store. A file is replaced as a whole, and only where
+it says something new.
+
+The calls of tools that a client has announced are kept likewise, in a fixed number of files: a call
+follows its announcement at once, so an older one may be replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from holdfast.errors import HoldfastError
+from holdfast.ground import files, process_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    Row = dict[str, Any]
+
+FOLDER = "processes"
+ROW_BYTES = 16 << 10
+CALL_FILES = 256
+CALL = "call-"
+DRAFT = "draft-"
+OLDEST_SECONDS = 7 * 24 * 3600.0  # of a process in another namespace, whose end is not seen here
+
+
+class Processes:
+    """The files of one data folder. Reading and writing never fail; at worst nothing is known."""
+
+    def __init__(self, home: str):
+        self.folder = os.path.join(home, FOLDER)
+
+    def register(self, process: str, row: Row) -> None:
+        """Say which session a process is in."""
+        known = self.find(process)
+        if known == row:
+            return
+        self._write(process, row)
+        if known is None:
+            self._remove_dead()
+
+    def find(self, process: str) -> Row | None:
+        return self._read(process)
+
+    def record_call(self, call_id: str, row: Row) -> None:
+        """Say which session announced the call of a tool."""
+        self._write(_name_call(call_id), {**row, "call_id": call_id})
+
+    def find_call(self, call_id: str) -> Row | None:
+        row = self._read(_name_call(call_id))
+        if row is None or row.get("call_id") != call_id:
+            return None
+        return row
+
+    def list_running(self) -> list[Row]:
+        """What each running process has said; the files of the others are removed."""
+        self._remove_dead()
+        rows = [self._read(name) for name in self._list_names()]
+        return [row for row in rows if row is not None]
+
+    def _list_names(self) -> Iterator[str]:
+        try:
+            names = os.listdir(self.folder)
+        except OSError:
+            return
+        for name in names:
+            if not name.startswith(CALL):
+                yield name
+
+    def _remove_dead(self) -> None:
+        for name in self._list_names():
+            if not self._may_run(name):
+                self._remove(name)
+
+    def _may_run(self, name: str) -> bool:
+        is_running = None
+        if not name.startswith(DRAFT):
+            is_running = process_tree.is_running(name)
+        if is_running is not None:
+            return is_running
+        try:
+            changed = os.stat(os.path.join(self.folder, name)).st_mtime
+        except OSError:
+            return False
+        return time.time() - changed < OLDEST_SECONDS
+
+    def _remove(self, name: str) -> None:
+        try:
+            os.unlink(os.path.join(self.folder, name))
+        except OSError:
+            return
+
+    def _read(self, name: str) -> Row | None:
+        try:
+            fd = os.open(os.path.join(self.folder, name), os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                row = json.loads(os.read(fd, ROW_BYTES))
+            finally:
+                os.close(fd)
+        except (OSError, ValueError, RecursionError):
+            return None
+        return row if isinstance(row, dict) else None
+
+    def _write(self, name: str, row: Row) -> None:
+        data = json.dumps(row).encode()
+        if len(data) > ROW_BYTES:
+            return
+        draft = os.path.join(self.folder, f"{DRAFT}{os.getpid()}")
+        try:
+            self._write_draft(draft, data)
+            os.replace(draft, os.path.join(self.folder, name))
+        except (OSError, HoldfastError):
+            return
+
+    def _write_draft(self, draft: str, data: bytes) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            fd = os.open(draft, flags, 0o600)
+        except FileNotFoundError:
+            files.private_folder(self.folder)
+            fd = os.open(draft, flags, 0o600)
+        try:
+            os.write(fd, data)
+        finally:
+            os.close(fd)
+
+
+def _name_call(call_id: str) -> str:
+    number = sum(call_id.encode("utf-8", "replace")) % CALL_FILES
+    return f"{CALL}{number}"
