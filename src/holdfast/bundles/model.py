@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PHASES = ("planning", "implementation")
 OURS = "holdfast"  # the source of our own words
 LINE_CHARS = 200
+CONTINUED = "\n  "
 
 
 # --- gathered -------------------------------------------------------------------------------------
@@ -223,14 +224,17 @@ class Section:
 
 
 def _join(text: str, items: Sequence[str], between: str) -> str:
-    """Items one after the other; a line that would be too long is continued on the next."""
+    """Items one after the other; a line that would be too long is continued on the next.
+
+    Not at the margin, where only words of ours begin.
+    """
     if between == "\n":
         return text + between.join(items)
     length = len(text.rpartition("\n")[2])
     for number, item in enumerate(items):
         space = between if number else ""
         if number and length + len(space) + len(item) > LINE_CHARS:
-            space, length = "\n", 0
+            space, length = CONTINUED, 0
         text += space + item
         length += len(space) + len(item)
     return text
