@@ -1,7 +1,9 @@
 """The budgeter: never over its total, pinned whole, the same bytes again, no heading without an
-item, cut only at edges, no free room that a section could use, and it counts right.
+item, cut only at edges, nothing of a lower rank before a higher one, no free room, and it counts
+right.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.bundles import budget, render
-from holdfast.bundles.model import Cut, Head, Item, Layout, Section
+from holdfast.bundles.model import LINE_CHARS, Cut, Head, Item, Layout, Section, ShownSection
 from holdfast.errors import InvalidValueError
 from holdfast.ground.text import ELLIPSIS
 
@@ -37,8 +39,13 @@ words = st.integers(1, 40).map(
     lambda n: " ".join(VOCABULARY[(n * n + k) % len(VOCABULARY)] for k in range(n))
 )
 verdicts = st.sampled_from([None, "ok", "changed", "said"])
-items = st.builds(Item, words, st.just("source"), verdicts, st.booleans()).flatmap(
-    lambda item: st.sampled_from([item, replace(item, keep=len(item.text.rpartition(" ")[2]) + 1)])
+ends = st.sampled_from(["", " [moved]"])
+plain_items = st.builds(Item.with_end, words, ends, st.just("source"), verdicts)
+reasoned_items = st.builds(Item.with_reason, words, words, ends, st.just("source"), verdicts)
+items = st.builds(
+    lambda item, is_prose: replace(item, is_prose=is_prose),
+    st.one_of(plain_items, reasoned_items),
+    st.booleans(),
 )
 held = st.integers(0, 12).map(
     lambda n: tuple(Cut("s", f"held {k}", "source", "a rule") for k in range(n))
@@ -51,8 +58,7 @@ def sections(pinned: bool = False) -> st.SearchStrategy[Section]:
         name=st.sampled_from(["one", "two", "three"]),
         title=st.one_of(st.just(""), words),
         items=st.lists(items, max_size=1 if pinned else 10).map(tuple),
-        min_chars=st.integers(0, 600),
-        max_chars=st.integers(600, 900),
+        max_chars=st.sampled_from([0, 50, 300, 900]),
         pinned=st.just(pinned),
         rank=st.integers(0, 3),
         tail=st.one_of(st.just(""), words),
@@ -79,6 +85,30 @@ def fit_or_none(parts: list[Section], total: int) -> Layout | None:
         ]
         assert total < len(render.write_head_line(HEAD)) + sum(len(text) + 2 for text in pinned)
         return None
+
+
+def list_shown(parts: list[Section], total: int) -> tuple[ShownSection, ...]:
+    layout = fit_or_none(parts, total)
+    return layout.shown if layout else ()
+
+
+def list_by_rank(shown: Sequence[ShownSection]) -> list[ShownSection]:
+    unpinned = [each for each in shown if not each.section.pinned]
+    return sorted(unpinned, key=lambda each: each.section.rank)
+
+
+def count_first(section: Section, line_chars: int) -> int:
+    """How many items a section may have before any other has more: at least one."""
+    if not section.max_chars:
+        return 0
+    room = section.max_chars
+    count = 0
+    for item in section.shorten(line_chars).items:
+        room -= len(item.text)
+        if room < 0:
+            break
+        count += 1
+    return min(max(count, 1), len(section.items))
 
 
 @several
@@ -108,21 +138,38 @@ def test_the_same_sections_give_the_same_bytes(parts, total):
 
 @several
 @given(many, totals)
-def test_items_end_only_at_a_word(parts, total):
-    for shown in getattr(fit_or_none(parts, total), "shown", ()):
+def test_items_end_only_at_a_word_and_keep_their_end(parts, total):
+    for shown in list_shown(parts, total):
         for item, whole in zip(shown.items, shown.section.items, strict=False):
-            if item.text != whole.text:
-                end = whole.text[len(whole.text) - whole.keep :]
-                begun, mark, rest = item.text.partition(ELLIPSIS)
-                assert whole.is_prose or len(shown.items) == 1
-                assert (mark, rest) == (ELLIPSIS, end)
-                assert whole.text.startswith(f"{begun} ")
+            assert item.keep == whole.keep
+            at = len(whole.text) - whole.keep
+            assert item.text.endswith(whole.text[at:])
+            body = item.text[: len(item.text) - item.keep]
+            assert is_cut_at_words(body, whole.text[:at], whole.why_at)
+
+
+def is_cut_at_words(body: str, whole: str, why_at: int) -> bool:
+    """A text and its reason end early each by itself, and only after a word."""
+    if not why_at:
+        return is_beginning(body, whole)
+    text, colon, why = body.partition(": ")
+    if not colon:
+        return is_beginning(body, whole)
+    return is_beginning(text, whole[:why_at]) and is_beginning(why, whole[why_at + 2 :])
+
+
+def is_beginning(text: str, whole: str) -> bool:
+    if not text.endswith(ELLIPSIS):
+        return text == whole
+    begun = text.removesuffix(ELLIPSIS).removesuffix(":")
+    rest = whole.removeprefix(begun)
+    return whole.startswith(begun) and rest.startswith((" ", ": "))
 
 
 @several
 @given(many, totals)
 def test_items_left_out_are_counted(parts, total):
-    for shown in getattr(fit_or_none(parts, total), "shown", ()):
+    for shown in list_shown(parts, total):
         missing = len(shown.section.items) - len(shown.items) + len(shown.section.held)
         assert shown.left_out == missing
         if shown.text:
@@ -141,39 +188,77 @@ def test_items_left_out_are_counted(parts, total):
 @several
 @given(many, sections(pinned=True), totals)
 def test_no_heading_stands_without_an_item(parts, pinned, total):
-    for shown in getattr(fit_or_none([pinned, *parts], total), "shown", ()):
+    for shown in list_shown([pinned, *parts], total):
         if shown.text and shown.left_out + len(shown.section.items):
             assert shown.items
 
 
 @several
 @given(many, totals)
-def test_no_free_room_remains_that_a_cut_section_could_use(parts, total):
-    """With everything else as it is, a section that was cut could not have had more."""
-    head = replace(HEAD, phase="implementation", notice="")
-    layout = budget.fit(head, parts, total) if total > len(render.write_head_line(head)) else None
-    for at, shown in enumerate(getattr(layout, "shown", ())):
-        others = [
-            shown_section
-            for number, shown_section in enumerate(layout.shown)
-            if shown_section.text and number != at
-        ]
-        fixed = [
-            Section("fixed", "", (Item(shown_section.text, "source"),), pinned=True)
-            for shown_section in others
-        ]
-        assert budget.fit(head, [*fixed, shown.section], total).shown[-1].text == shown.text
+def test_a_section_keeps_its_first_items(parts, total):
+    for shown in list_shown(parts, total):
+        for item, whole in zip(shown.items, shown.section.items, strict=False):
+            assert item.source == whole.source
+            assert item.text.split()[0].startswith(whole.text.split()[0].removesuffix(ELLIPSIS))
 
 
 @several
 @given(many, totals)
-def test_a_section_keeps_its_first_items(parts, total):
-    for shown in getattr(fit_or_none(parts, total), "shown", ()):
-        kept = [item.source for item in shown.items]
-        assert kept == [item.source for item in shown.section.items[: len(kept)]]
-        assert [item.text for item in shown.items[:-1]] == [
-            i.text for i in shown.section.items[: len(kept)]
-        ][:-1]
+def test_nothing_of_a_lower_rank_stands_while_a_higher_one_lacks_what_it_gets_first(parts, total):
+    is_short = False
+    for shown in list_by_rank(list_shown(parts, total)):
+        assert not (is_short and shown.text)
+        wanted = count_first(shown.section, LINE_CHARS)
+        is_short = is_short or len(shown.items) < wanted
+
+
+@several
+@given(many, totals)
+def test_nothing_beyond_what_comes_first_stands_while_a_higher_rank_has_not_all(parts, total):
+    """What a section has beyond its maximum is filled in the order of rank too."""
+    is_incomplete = False
+    for shown in list_by_rank(list_shown(parts, total)):
+        most = count_first(shown.section, min(budget.LINES))
+        assert not (is_incomplete and len(shown.items) > most)
+        is_incomplete = is_incomplete or len(shown.items) < len(shown.section.items)
+
+
+@several
+@given(many, totals)
+def test_a_line_is_never_longer_than_it_may_be(parts, total):
+    for shown in list_shown(parts, total):
+        assert not [
+            item for item in shown.items if len(item.text) > LINE_CHARS and not item.is_prose
+        ]
+
+
+@several
+@given(many, totals)
+def test_no_room_remains_in_which_the_next_item_could_begin(parts, total):
+    layout = fit_or_none(parts, total)
+    if layout is None:
+        return
+    by_rank = list_by_rank(layout.shown)
+    incomplete = [each for each in by_rank if len(each.items) < len(each.section.items)]
+    if not incomplete:
+        return
+    next_first = [
+        each
+        for each in incomplete
+        if len(each.items) < count_first(each.section, min(budget.LINES))
+    ]
+    free = total - len(render.render(layout))
+    candidates = [*next_first[:1], *incomplete[:1]]
+    assert any(free < count_least_room(each) + 60 for each in candidates)
+
+
+def count_least_room(shown: ShownSection) -> int:
+    """For the next item's beginning, with the heading where none stands yet."""
+    section = shown.section
+    whole = [item.text for item in shown.items]
+    following = section.items[len(whole)]
+    text = section.write([*whole, ""], shown.left_out - 1)
+    return len(text) - len(shown.text) + following.keep
 
 
 @several
@@ -187,37 +272,36 @@ def test_no_section_gets_less_in_a_larger_bundle_of_its_own(parts, total):
         assert len(small.shown[0].items) <= len(large.shown[0].items)
 
 
-def make_section(name: str, count: int, *, least: int = 0, most: int = 0) -> Section:
+def make_section(name: str, count: int, *, most: int = 0, rank: int = 0) -> Section:
     entries = tuple(Item(f"entry {n:02} of {name}", name) for n in range(count))
-    return Section(name, name.upper(), entries, least, most)
+    return Section(name, name.upper(), entries, max_chars=most, rank=rank)
 
 
-def test_each_section_has_its_minimum_before_another_has_more():
-    greedy, modest = (
-        make_section("greedy", 100, least=100, most=2_000),
-        make_section("modest", 4, least=120, most=200),
-    )
+def test_each_section_has_its_maximum_before_another_has_more():
+    greedy = make_section("greedy", 100, most=100)
+    modest = make_section("modest", 4, most=200, rank=1)
 
     layout = budget.fit(HEAD, [greedy, modest], 500)
 
     assert len(layout.shown[1].items) == 4
+    assert len(layout.shown[0].items) > 100 // len("entry 00 of greedy")
     assert layout.shown[0].left_out == 100 - len(layout.shown[0].items)
 
 
 def test_unused_room_goes_to_a_section_that_was_cut():
     """Beyond its maximum too, because the total is what counts."""
-    cut = make_section("cut", 90, least=50, most=100)
+    cut = make_section("cut", 90, most=100)
 
-    layout = budget.fit(HEAD, [cut, make_section("small", 1, least=50, most=100)], 1_000)
+    layout = budget.fit(HEAD, [cut, make_section("small", 1, most=100, rank=1)], 1_000)
 
     assert len(layout.shown[0].text) > 700
     assert 1_000 - len(render.render(layout)) < len("\nentry 00 of cut") + budget.SHORTEST
 
 
 def test_each_section_has_its_first_item_before_another_has_more():
-    """Though the item is longer than the minimum, and though the other stands before it."""
-    greedy = make_section("greedy", 100, least=20, most=2_000)
-    long = Section("long", "LONG", (Item("word " * 24 + "end", "long"),), 50, 200)
+    """Though the item is longer than the maximum, and though the other stands before it."""
+    greedy = make_section("greedy", 100, most=20)
+    long = Section("long", "LONG", (Item("word " * 24 + "end", "long"),), max_chars=50, rank=1)
 
     layout = budget.fit(HEAD, [greedy, long], 500)
 
@@ -225,36 +309,81 @@ def test_each_section_has_its_first_item_before_another_has_more():
 
 
 def test_the_section_with_the_higher_rank_gets_room_first_whatever_its_position():
-    last = replace(make_section("last", 20, least=100, most=200), rank=1)
-    first = make_section("first", 20, least=300, most=400)
+    last = make_section("last", 20, most=200, rank=1)
+    first = make_section("first", 20, most=400)
 
     layout = budget.fit(
         replace(HEAD, notice=""), [last, first], len(render.write_head_line(HEAD)) + 310
     )
 
-    assert [len(shown_section.items) for shown_section in layout.shown] == [0, 16]
+    assert [len(shown.items) for shown in layout.shown] == [0, 16]
     assert len(layout.shown[0].cut) == 20
 
 
-def test_an_item_that_would_stand_alone_is_shortened_and_keeps_its_end():
+def test_lines_are_shortened_before_any_is_left_out():
+    """Ten lines of which five fit at full length all stand at a shorter one."""
+    long = tuple(Item("word " * 38 + "end", "source") for _ in range(10))
+    section = Section("long", "LONG", long, max_chars=2_000)
+
+    layout = budget.fit(replace(HEAD, notice=""), [section], 1_400)
+
+    shown = layout.shown[0]
+    assert shown.left_out == 0
+    assert {len(item.text) for item in shown.items} == {len(shown.items[0].text)}
+    assert all(item.text.endswith("word…") for item in shown.items)
+    assert len(shown.cut) == 10
+
+
+def test_a_shortened_item_keeps_its_reason_and_its_end():
+    item = Item.with_reason("text " * 60, "why " * 60, " [moved] a.py", "decision D1", "moved")
+
+    short = item.shorten(LINE_CHARS)
+
+    text, why = short.text.split(": ")
+    assert len(short.text) <= LINE_CHARS
+    assert text.endswith("text…")
+    assert why.endswith("why… [moved] a.py")
+    assert len(text) >= LINE_CHARS // 2 - 10
+    assert short.shorten(LINE_CHARS) == short
+
+
+def test_a_short_reason_leaves_the_room_to_the_text():
+    item = Item.with_reason("text " * 60, "it is faster", "", "decision D1")
+
+    short = item.shorten(LINE_CHARS).text
+
+    assert short.endswith("text…: it is faster")
+    assert len(short) > LINE_CHARS - 10
+
+
+def test_the_first_item_that_has_no_room_begins_in_what_is_left_and_keeps_its_end():
     text = "[changed] " + "word " * 60 + "end: a.py edited after the claim; unproven"
     claims = Section(
         "claims",
         "CLAIMS",
         (Item(text, "claim", "changed", keep=39), Item("[ok] b. b.py", "claim")),
-        90,
-        150,
+        max_chars=150,
     )
-    files = Section("files", "FILES", (Item("x" * 900, "file pointer"),), 90, 150)
+    files = Section("files", "FILES", (Item("x" * 900, "file pointer"),), max_chars=150, rank=1)
 
-    layout = budget.fit(replace(HEAD, notice=""), [claims, files], 450)
+    head = replace(HEAD, phase="implementation", notice="")
+    layout = budget.fit(head, [claims, files], len(render.write_head_line(head)) + 120)
 
     assert layout.shown[0].text.endswith("word…: a.py edited after the claim; unproven\n+1 more")
     assert layout.shown[1].text == ""
     assert {cut_item.reason.partition(";")[0].partition(":")[0] for cut_item in layout.cut} == {
         "no room",
+        "after the first 150 characters of its section",
         "shortened",
     }
+
+
+def test_a_part_of_a_path_is_not_shown():
+    files = Section("files", "FILES", (Item("x" * 190, "file pointer"),), max_chars=150)
+
+    layout = budget.fit(replace(HEAD, notice=""), [files], len(render.write_head_line(HEAD)) + 150)
+
+    assert layout.shown[0].text == ""
 
 
 def test_the_line_below_the_head_is_a_cut_where_it_has_no_room():
@@ -265,15 +394,25 @@ def test_the_line_below_the_head_is_a_cut_where_it_has_no_room():
 
 
 def test_a_cut_names_its_reason():
-    layout = budget.fit(HEAD, [make_section("long", 90, least=100, most=200)], 500)
+    layout = budget.fit(HEAD, [make_section("long", 90, most=2_000)], 500)
 
     assert layout.cut[0].reason == "no room: the bundle may have 500 characters"
     assert layout.cut[0].text == f"entry {90 - layout.shown[0].left_out:02} of long"
 
+    beyond = budget.fit(HEAD, [make_section("long", 90, most=200)], 500)
+
+    assert beyond.cut[0].reason == (
+        "after the first 200 characters of its section; "
+        "no room: the bundle may have 500 characters"
+    )
+
 
 def test_a_long_sentence_is_shortened_rather_than_lost():
     section = Section(
-        "summary", "SUMMARY", (Item("| " + "word " * 400, "summary", is_prose=True),), 100, 200
+        "summary",
+        "SUMMARY",
+        (Item("| " + "word " * 400, "summary", is_prose=True),),
+        max_chars=200,
     )
 
     layout = budget.fit(HEAD, [section], 500)
@@ -317,7 +456,7 @@ def test_a_limit_only_lowers_the_total_of_a_phase(phase, limit, total):
 
 
 def test_lines_that_explain_leave_first_where_it_is_tight():
-    said = Section("claims", "CLAIMS", (Item("[ok] It works. a.py", "claim", "ok"),), 50, 100)
+    said = Section("claims", "CLAIMS", (Item("[ok] It works. a.py", "claim", "ok"),), 100)
     rules = Section("rules", "RULES", (Item("- " + "r" * 250, "pinned rule"),), pinned=True)
 
     assert budget.fit(HEAD, [rules, said], 1_000).has_legend

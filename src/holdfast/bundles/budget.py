@@ -25,10 +25,11 @@ from holdfast.bundles.model import (
     Section,
     ShownSection,
     describe_no_room,
+    ends_at_word,
 )
 from holdfast.bundles.render import BETWEEN, write_head_line, write_legend
 from holdfast.errors import InvalidValueError
-from holdfast.ground.text import ELLIPSIS, cut
+from holdfast.ground.text import cut
 
 LEAST = 450
 SHORTEST = 40  # less of a sentence says nothing
@@ -197,9 +198,7 @@ def _cut_to_beginning(item: Item, room: int) -> Item | None:
     if body_room < SHORTEST:
         return None
     beginning = cut(body, body_room)
-    rest = body[len(beginning.removesuffix(ELLIPSIS)) :]
-    ends_at_a_word = not rest or rest.startswith(" ")
-    if not item.is_prose and not ends_at_a_word:
+    if not item.is_prose and not ends_at_word(beginning, body):
         return None
     return replace(item, text=beginning + end)
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.ground import clock
-from holdfast.ground.text import cut
+from holdfast.ground.text import ELLIPSIS, cut
 
 if TYPE_CHECKING:
     from holdfast.workstreams.model import JudgedContext
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PHASES = ("planning", "implementation")
 OURS = "holdfast"  # the source of our own words
 LINE_CHARS = 200
+CONTINUED = "\n  "
 
 
 # --- gathered -------------------------------------------------------------------------------------
@@ -126,7 +127,7 @@ class Item:
     def shorten(self, max_chars: int) -> Item:
         """On a line of so many characters; a text keeps at least half beside its reason.
 
-        Prose is quoted, and ends early only where the room does.
+        Prose is quoted, and ends early only where the room does. A part of a path is of no use.
         """
         if self.is_prose or len(self.text) <= max_chars:
             return self
@@ -134,7 +135,9 @@ class Item:
         body, end = self.text[:at], self.text[at:]
         room = max(max_chars - self.keep, 1)
         if not self.why_at:
-            return replace(self, text=cut(body, room) + end)
+            beginning = cut(body, room)
+            is_of_use = ends_at_word(beginning, body) or len(self.text) > LINE_CHARS
+            return replace(self, text=beginning + end) if is_of_use else self
         text, why = body[: self.why_at], body[self.why_at + 2 :]
         text = cut(text, max(room - len(why) - 2, room // 2))
         why = cut(why, room - len(text) - 2)
@@ -142,6 +145,11 @@ class Item:
 
     def to_dict(self) -> dict[str, Any]:
         return {"text": self.text, "source": self.source, "verdict": self.verdict}
+
+
+def ends_at_word(beginning: str, whole: str) -> bool:
+    rest = whole[len(beginning.removesuffix(ELLIPSIS)) :]
+    return not rest or rest.startswith(" ")
 
 
 @dataclass(frozen=True)
@@ -216,14 +224,17 @@ class Section:
 
 
 def _join(text: str, items: Sequence[str], between: str) -> str:
-    """Items one after the other; a line that would be too long is continued on the next."""
+    """Items one after the other; a line that would be too long is continued on the next.
+
+    Not at the margin, where only words of ours begin.
+    """
     if between == "\n":
         return text + between.join(items)
     length = len(text.rpartition("\n")[2])
     for number, item in enumerate(items):
         space = between if number else ""
         if number and length + len(space) + len(item) > LINE_CHARS:
-            space, length = "\n", 0
+            space, length = CONTINUED, 0
         text += space + item
         length += len(space) + len(item)
     return text

@@ -211,9 +211,11 @@ def mark_summary(judged: JudgedContext) -> str:
 
 def make_goal(judged: JudgedContext) -> Section:
     """What the work is for, and what not."""
+    title = f"GOAL{mark_summary(judged)}"
     sentences = [_GOAL_WORD.sub("", goal) for goal in split_own_summary(judged).goal]
-    items = [Item(write_line("", goal), "working summary", is_prose=True) for goal in sentences]
-    return list_section("goal", f"GOAL{mark_summary(judged)}", items, lead=" ", joined=" ")
+    lines = [write_line("", goal, keep=len(title) + 1) for goal in sentences]
+    items = [Item(line, "working summary", is_prose=True) for line in lines]
+    return list_section("goal", title, items, lead=" ", joined=" ")
 
 
 def make_summary(judged: JudgedContext, now: datetime) -> Section:

@@ -140,11 +140,12 @@ def make_changed(judged: JudgedContext) -> Section:
     worst_first = sorted(staleness.changed, key=_weigh)
     items = [Item(_describe_change(change), "git") for change in worst_first]
     why = f"only the worst {STALE_SHOWN} are shown"
-    return Section(
+    return list_section(
         "changed",
-        "",
-        items=tuple(items[:STALE_SHOWN]),
+        "CHANGED",
+        items[:STALE_SHOWN],
         held=hold_back("changed", items[STALE_SHOWN:], why),
+        lead=" ",
         joined=" · ",
     )
 

@@ -36,6 +36,7 @@ LAST_RUN, LAST_ERRORS, CHECKLIST, RUN = "last run", "last errors", "checklist", 
 
 LastRun = Proof | NotedRun
 FILES_SHOWN = 2
+NEXT = "NEXT "  # stands on the line of the first item
 _WORDS = re.compile(r"\w")
 _WORD = re.compile(r"\w{3,}")
 
@@ -98,9 +99,14 @@ def _is_about(run: NotedRun, proof: Proof) -> bool:
 
 
 def _add_failing(section: Section, failing: Sequence[Proof]) -> Section:
-    """Below the first line, because each of them fails now as well."""
-    first, *others = section.items
-    return replace(section, items=(first, *map(_write_failing_command, failing), *others))
+    """Above it, because what follows the last run is what that run printed."""
+    items = [_write_failing_command(proof) for proof in failing]
+    why = f"only {COMMANDS_SHOWN} others that fail are shown"
+    return replace(
+        section,
+        items=(*items[:COMMANDS_SHOWN], *section.items),
+        held=(*section.held, *hold_back("last_run", items[COMMANDS_SHOWN:], why)),
+    )
 
 
 def _make_noted_run(run: NotedRun, now: datetime, steps: Sequence[str]) -> Section:
@@ -215,18 +221,20 @@ def make_next(judged: JudgedContext | None, gathered: Gathered) -> Section:
     steps += [(text, notes.source) for text in notes.next_steps]
     for number, (text, source) in enumerate(steps, start=1):
         items.append(_write_step(f"{number}. ", text, source))
-    return list_section("next", "NEXT", items, lead=" ", joined="  ")
+    return list_section("next", NEXT.strip(), items, lead=" ", joined="  ")
 
 
 def _list_task(gathered: Gathered) -> list[Item]:
     """What is being done, and in which files."""
     notes = gathered.notes
-    paths = [write_path(gathered, path) for path in notes.in_progress]
-    files = ", ".join(paths[:FILES_SHOWN])
-    if notes.task and files:
+    paths = [write_path(gathered, path) for path in notes.in_progress[:FILES_SHOWN]]
+    files = ", ".join(paths)
+    is_short = len(files) <= LABEL_CHARS
+    if notes.task and files and is_short:
         item = _write_step("now: ", notes.task, notes.source, end=f" ({files})")
         return [item]
-    return [_write_step("now: ", text, notes.source) for text in (notes.task, files) if text]
+    texts = [notes.task, files] if is_short else [notes.task, *paths]
+    return [_write_step("now: ", text, notes.source) for text in texts if text]
 
 
 def _list_steps(judged: JudgedContext) -> list[NotedStep]:
@@ -250,13 +258,13 @@ def _list_steps_of_summary(judged: JudgedContext) -> list[Item]:
     mark = mark_summary(judged)
     items = []
     for sentence in split_own_summary(judged).following:
-        line = write_line("| ", sentence, keep=len(mark))
+        line = write_line("| ", sentence, keep=len(mark) + len(NEXT))
         items.append(Item.with_end(line, mark, "working summary"))
     return items
 
 
 def _write_step(lead: str, text: str, source: str, end: str = "") -> Item:
-    line = write_line(lead, quote(text, PROSE_CHARS), keep=len(end))
+    line = write_line(lead, quote(text, PROSE_CHARS), keep=len(end) + len(NEXT))
     return replace(Item.with_end(line, end, source), is_prose=True)
 
 
