@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from holdfast.bundles.model import Cut, Item, Section
+from holdfast.bundles.model import LINE_CHARS, Cut, Item, Section
 from holdfast.bundles.quoting import PROSE_CHARS, quote
 
 
@@ -25,6 +25,15 @@ def list_section(
 
 def hold_back(section: str, items: Iterable[Item], why: str) -> tuple[Cut, ...]:
     return tuple(Cut(section, item.text, item.source, reason=why) for item in items)
+
+
+def list_cut_lines(section: str, noted: Iterable[tuple[object, Item]]) -> tuple[Cut, ...]:
+    """Of texts and their lines, those that are not whole there."""
+    why = f"shortened: a line has {LINE_CHARS} characters"
+    whole = [(quote(text, PROSE_CHARS), item) for text, item in noted]
+    return tuple(
+        Cut(section, text, item.source, reason=why) for text, item in whole if text not in item.text
+    )
 
 
 def list_shortened(

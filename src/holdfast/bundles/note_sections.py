@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from holdfast.bundles.cuts import hold_back, list_section, list_shortened
+from holdfast.bundles.cuts import hold_back, list_cut_lines, list_section, list_shortened
 from holdfast.bundles.model import LINE_CHARS, Cut, Gathered, Item, Section, WorkingNotes
 from holdfast.bundles.quoting import (
     LABEL_CHARS,
@@ -42,6 +42,7 @@ from holdfast.workstreams.staleness import EDITED
 STALE_SHOWN = 3
 POINTER = "file pointer"
 SUMMARY = "working_summary"
+GONE = "its evidence is gone"
 
 _GOAL_WORD = re.compile(r"^\s*goals?\s*[:=-]\s*", re.IGNORECASE)
 _DECISION_ID = re.compile(r"D[0-9]{1,7}")
@@ -58,14 +59,16 @@ class NotedFile:
 # --- decisions ------------------------------------------------------------------------------------
 
 
-def make_decisions(judged: JudgedContext) -> Section:
+def make_decisions(judged: JudgedContext, notes: WorkingNotes) -> Section:
     """For a plan: every status in one list, open ones first, then the newest."""
     known = list_decisions(judged)
+    items = [_write_with_status(each) for each in order_decisions(known, DECISION_STATUSES)]
+    noted = _list_decided_in_session(notes)
     return list_section(
         "decisions",
         "DECISIONS",
-        [_write_with_status(each) for each in order_decisions(known, DECISION_STATUSES)],
-        gone=list_long_decisions("decisions", known),
+        [*items, *(item for _, item in noted)],
+        gone=(*list_long_decisions("decisions", known), *list_cut_lines("decisions", noted)),
     )
 
 
@@ -78,10 +81,20 @@ def make_open(judged: JudgedContext) -> Section:
 def make_decided(judged: JudgedContext, notes: WorkingNotes) -> Section:
     accepted = order_decisions(list_decisions(judged), ["accepted"])
     items = [_write_decision(each) for each in accepted]
-    for text in notes.decisions:
-        items.append(Item(write_line("- ", quote(text, PROSE_CHARS)), notes.source))
-    gone = list_long_decisions("decided", accepted)
-    return list_section("decided", "DECIDED", items, gone=gone)
+    noted = _list_decided_in_session(notes)
+    return list_section(
+        "decided",
+        "DECIDED",
+        [*items, *(item for _, item in noted)],
+        gone=(*list_long_decisions("decided", accepted), *list_cut_lines("decided", noted)),
+    )
+
+
+def _list_decided_in_session(notes: WorkingNotes) -> list[tuple[str, Item]]:
+    """What a scratchpad names as decided, and the line of each."""
+    lines = [write_line("- ", quote(text, PROSE_CHARS)) for text in notes.decisions]
+    items = [Item(line, notes.source) for line in lines]
+    return list(zip(notes.decisions, items, strict=True))
 
 
 def make_rejected(judged: JudgedContext) -> Section:
@@ -215,17 +228,20 @@ def make_goal(judged: JudgedContext) -> Section:
     sentences = [_GOAL_WORD.sub("", goal) for goal in split_own_summary(judged).goal]
     lines = [write_line("", goal, keep=len(title) + 1) for goal in sentences]
     items = [Item(line, "working summary", is_prose=True) for line in lines]
-    return list_section("goal", title, items, lead=" ", joined=" ")
+    gone = list_cut_lines("goal", zip(sentences, items, strict=True))
+    return list_section("goal", title, items, lead=" ", joined=" ", gone=gone)
 
 
 def make_summary(judged: JudgedContext, now: datetime) -> Section:
     """The rest of it: its goal and its next steps have places of their own."""
     summary = judged.context.summary
-    items = [_write_summary_line(line) for line in split_own_summary(judged).rest]
+    lines = split_own_summary(judged).rest
+    items = [_write_summary_line(line) for line in lines]
     if summary is None or not items:
         return Section("summary", "")
     title = f"SUMMARY ({_describe_summary(judged, summary, now)})"
-    return list_section("summary", title, items)
+    gone = list_cut_lines("summary", zip(lines, items, strict=True))
+    return list_section("summary", title, items, gone=gone)
 
 
 def _describe_summary(judged: JudgedContext, summary: Summary, now: datetime) -> str:
@@ -262,7 +278,8 @@ def make_claims(judged: JudgedContext) -> Section:
     unchanged = [claim for claim in standing if claim.verdict != "changed"]
     unchanged.sort(key=lambda claim: claim.verdict == "said")
     doubtful = [write_claim(claim) for claim in changed]
-    gone = [_cut_gone(claim) for claim in newest_first if claim.verdict == "gone"]
+    lost = [claim for claim in newest_first if claim.verdict == "gone"]
+    gone = [cut_claim("claims", claim, GONE) for claim in lost]
     why = f"only {STALE_SHOWN} stale ones are shown"
     return list_section(
         "claims",
@@ -293,9 +310,9 @@ def _list_long_claims(claims: Iterable[JudgedClaim]) -> list[Cut]:
     return cuts
 
 
-def _cut_gone(claim: JudgedClaim) -> Cut:
+def cut_claim(section: str, claim: JudgedClaim, why: str) -> Cut:
     text = quote(claim.claim, PROSE_CHARS)
-    return Cut("claims", text, _name_claim_source(claim), reason="its evidence is gone")
+    return Cut(section, text, _name_claim_source(claim), reason=why)
 
 
 def write_claim(claim: JudgedClaim) -> Item:
@@ -364,8 +381,11 @@ def make_files(judged: JudgedContext, gathered: Gathered) -> Section:
     present = dict.fromkeys(file.text for file in files if file.path not in gone)
     missing = dict.fromkeys(file.text for file in files if file.path in gone)
     items = [Item(text, POINTER) for text in present if text]
-    cuts = [Cut("files", text, POINTER, reason="the file is gone") for text in missing]
-    return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=tuple(cuts))
+    gone_files = [Cut("files", text, POINTER, reason="the file is gone") for text in missing]
+    long = list_shortened("files", [file.path for file in files], POINTER, PATH_CHARS)
+    return list_section(
+        "files", "FILES", items, lead=" ", joined=" · ", gone=(*gone_files, *long)
+    )
 
 
 def list_noted_paths(gathered: Gathered) -> list[NotedFile]:

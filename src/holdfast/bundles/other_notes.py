@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.bundles.cuts import list_section
-from holdfast.bundles.model import LINE_CHARS, Gathered, Item, Section
+from holdfast.bundles.cuts import list_cut_lines, list_section
+from holdfast.bundles.model import LINE_CHARS, Cut, Gathered, Item, Section
 from holdfast.bundles.note_sections import (
+    GONE,
+    cut_claim,
     list_all_claims,
     list_all_decisions,
     order_decisions,
@@ -21,33 +23,38 @@ from holdfast.bundles.quoting import NAME_CHARS, PROSE_CHARS, WORD_CHARS, quote,
 from holdfast.bundles.run_sections import CHECKLIST, RUN
 from holdfast.bundles.summary import split_summary
 from holdfast.ground.fence import make_nonce
-from holdfast.workstreams.model import JudgedContext, JudgedDecision, NotedStep
+from holdfast.workstreams.model import JudgedClaim, JudgedContext, JudgedDecision, NotedStep
 
 SUMMARY = "working_summary"
 STALE_SHOWN = 3
 
+NotedItem = tuple[str | None, Item]  # what was noted, and the line it is shown as
+
 
 def make_others(judged: JudgedContext, gathered: Gathered) -> Section:
     """What comes next, decisions, claims and the summary, in the order of their value."""
-    items = [
+    noted = [
         *_list_steps(judged),
         *_list_decisions(judged),
         *_list_run(judged),
         *_list_claims(judged),
         *_list_summary(judged),
     ]
+    items = [item for _, item in noted]
+    gone = (*list_cut_lines("others", noted), *_cut_claims(judged))
     if not items:
-        return Section("others", "")
+        return Section("others", "", gone=gone)
     nonce = make_nonce(gathered.fence_key, "\n".join(item.text for item in items))
     return list_section(
         "others",
         f"NOTES OF OTHERS, from the repository [untrusted text {nonce}]",
         items,
         tail=f"[end of untrusted text {nonce}]",
+        gone=gone,
     )
 
 
-def _list_steps(judged: JudgedContext) -> list[Item]:
+def _list_steps(judged: JudgedContext) -> list[NotedItem]:
     steps = [step for step in judged.inherited.steps if not step.is_own]
     if CHECKLIST in judged.foreign:
         steps += [NotedStep(step) for step in judged.context.checklist]
@@ -55,10 +62,10 @@ def _list_steps(judged: JudgedContext) -> list[Item]:
     return [_write("next", step.text, of=name(step.of), source=CHECKLIST) for step in steps]
 
 
-def _list_decisions(judged: JudgedContext) -> list[Item]:
+def _list_decisions(judged: JudgedContext) -> list[NotedItem]:
     foreign = [each for each in list_all_decisions(judged) if not each.is_own]
     ordered = order_decisions(foreign, ["open", "accepted", "rejected"])
-    return [_write_decision(each) for each in ordered]
+    return [(each.decision.text, _write_decision(each)) for each in ordered]
 
 
 def _write_decision(judged: JudgedDecision) -> Item:
@@ -71,28 +78,42 @@ def _write_decision(judged: JudgedDecision) -> Item:
     return Item.with_reason(text, because, end, source).shorten(LINE_CHARS)
 
 
-def _list_run(judged: JudgedContext) -> list[Item]:
+def _list_run(judged: JudgedContext) -> list[NotedItem]:
     run = judged.context.failed_run
     if run is None or RUN not in judged.foreign:
         return []
-    return [_write("failed", f"{run.failed_step}: {run.error}", source="last run")]
+    failed = _write("failed", f"{run.failed_step}: {run.error}", source="last run")
+    following = _write("then", run.next_action or "", source="last run")
+    return [failed, following] if run.next_action else [failed]
 
 
-def _list_claims(judged: JudgedContext) -> list[Item]:
+def _list_claims(judged: JudgedContext) -> list[NotedItem]:
+    changed = _list_by_verdict(judged, "changed")
+    unchanged = _list_by_verdict(judged, "ok", "moved", "said")
+    shown = [*changed[:STALE_SHOWN], *unchanged]
+    return [(claim.claim, _prefix(write_claim(claim))) for claim in shown]
+
+
+def _list_by_verdict(judged: JudgedContext, *verdicts: str) -> list[JudgedClaim]:
+    """The newest first."""
     others = [each for each in list_all_claims(judged) if not each.is_own]
-    foreign = [each for each in others if each.verdict != "gone"]
-    foreign.sort(key=lambda claim: claim.claimed_at, reverse=True)
-    changed = [each for each in foreign if each.verdict == "changed"]
-    unchanged = [each for each in foreign if each.verdict != "changed"]
-    items = [write_claim(claim) for claim in [*changed[:STALE_SHOWN], *unchanged]]
-    return [_prefix(item) for item in items]
+    found = [each for each in others if each.verdict in verdicts]
+    return sorted(found, key=lambda claim: claim.claimed_at, reverse=True)
+
+
+def _cut_claims(judged: JudgedContext) -> list[Cut]:
+    """Those that are not shown."""
+    gone = [cut_claim("others", claim, GONE) for claim in _list_by_verdict(judged, "gone")]
+    why = f"only {STALE_SHOWN} stale ones are shown"
+    changed = _list_by_verdict(judged, "changed")[STALE_SHOWN:]
+    return [*gone, *(cut_claim("others", claim, why) for claim in changed)]
 
 
 def _prefix(item: Item) -> Item:
     return Item(f"| {item.text}", item.source, item.verdict, keep=item.keep)
 
 
-def _list_summary(judged: JudgedContext) -> list[Item]:
+def _list_summary(judged: JudgedContext) -> list[NotedItem]:
     summary = judged.context.summary
     if summary is None or SUMMARY not in judged.foreign:
         return []
@@ -102,9 +123,9 @@ def _list_summary(judged: JudgedContext) -> list[Item]:
     return [_write(name, sentence, source="working summary") for sentence in sentences]
 
 
-def _write(name: str, text: str, *, source: str, of: str | None = None) -> Item:
+def _write(name: str, text: str, *, source: str, of: str | None = None) -> NotedItem:
     lead = f"| {name}{_write_origin(of)}: "
-    return Item(write_line(lead, quote(text, PROSE_CHARS)), source)
+    return text, Item(write_line(lead, quote(text, PROSE_CHARS)), source)
 
 
 def _write_origin(of: str | None) -> str:

@@ -145,6 +145,7 @@ def make_changed(judged: JudgedContext) -> Section:
         "CHANGED",
         items[:STALE_SHOWN],
         held=hold_back("changed", items[STALE_SHOWN:], why),
+        gone=list_shortened("changed", [change.path for change in worst_first], "git", PATH_CHARS),
         lead=" ",
         joined=" · ",
     )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from holdfast.bundles.cuts import hold_back, list_section, list_shortened
+from holdfast.bundles.cuts import hold_back, list_cut_lines, list_section, list_shortened
 from holdfast.bundles.model import Cut, Gathered, Item, Section
 from holdfast.bundles.note_sections import mark_summary, split_own_summary, write_path
 from holdfast.bundles.quoting import (
@@ -111,14 +111,16 @@ def _add_failing(section: Section, failing: Sequence[Proof]) -> Section:
 
 def _make_noted_run(run: NotedRun, now: datetime, steps: Sequence[str]) -> Section:
     first, *following = _list_noted_steps(run, now, steps)
-    error = _quote_output(quote_lines(run.error), LAST_RUN)
+    lines = quote_lines(run.error)
+    error = _quote_output(lines, LAST_RUN)
+    long_lines = list_cut_lines("last_run", zip(lines, error, strict=True))
     why = f"only the first {OUTPUT_LINES} lines of an error are shown"
     return Section(
         "last_run",
         title="",
         items=(first, *error[:OUTPUT_LINES], *following),
         held=hold_back("last_run", error[OUTPUT_LINES:], why),
-        gone=_list_shortened_steps(run),
+        gone=(*_list_shortened_steps(run), *_cut_told_step(run, steps), *long_lines),
     )
 
 
@@ -132,10 +134,20 @@ def _list_noted_steps(run: NotedRun, now: datetime, steps: Sequence[str]) -> lis
     failed = quote(run.failed_step, LABEL_CHARS)
     following = quote(run.next_action, TEXT_CHARS)
     items = [Item(f"LAST RUN {at} failed at: {failed}", LAST_RUN, is_prose=True)]
-    is_told = any(_is_similar(following, step) for step in steps)
-    if following and not is_told:
+    if following and not _is_told(following, steps):
         items.append(Item(f"  then: {following}", LAST_RUN, is_prose=True))
     return items
+
+
+def _is_told(following: str, steps: Sequence[str]) -> bool:
+    return any(_is_similar(following, step) for step in steps)
+
+
+def _cut_told_step(run: NotedRun, steps: Sequence[str]) -> tuple[Cut, ...]:
+    following = quote(run.next_action, TEXT_CHARS)
+    if not _is_told(following, steps):
+        return ()
+    return (Cut("last_run", following, LAST_RUN, reason="the list of steps has it"),)
 
 
 def _is_similar(first: str, second: str) -> bool:
@@ -212,19 +224,21 @@ def _list_runs_here(judged: JudgedContext) -> list[Proof]:
 def make_next(judged: JudgedContext | None, gathered: Gathered) -> Section:
     """The task at hand, what the summary says, then the steps of the checklist and scratchpad."""
     notes = gathered.notes
-    items = _list_task(gathered)
+    noted = _list_task(gathered)
     if judged:
-        items += _list_steps_of_summary(judged)
+        noted += _list_steps_of_summary(judged)
     steps: list[tuple[str, str]] = []
     if judged:
         steps += [(_write_inherited(judged, step), CHECKLIST) for step in _list_steps(judged)]
     steps += [(text, notes.source) for text in notes.next_steps]
     for number, (text, source) in enumerate(steps, start=1):
-        items.append(_write_step(f"{number}. ", text, source))
-    return list_section("next", NEXT.strip(), items, lead=" ", joined="  ")
+        noted.append((text, _write_step(f"{number}. ", text, source)))
+    items = [item for _, item in noted]
+    gone = list_cut_lines("next", noted)
+    return list_section("next", NEXT.strip(), items, lead=" ", joined="  ", gone=gone)
 
 
-def _list_task(gathered: Gathered) -> list[Item]:
+def _list_task(gathered: Gathered) -> list[tuple[str, Item]]:
     """What is being done, and in which files."""
     notes = gathered.notes
     paths = [write_path(gathered, path) for path in notes.in_progress[:FILES_SHOWN]]
@@ -232,9 +246,9 @@ def _list_task(gathered: Gathered) -> list[Item]:
     is_short = len(files) <= LABEL_CHARS
     if notes.task and files and is_short:
         item = _write_step("now: ", notes.task, notes.source, end=f" ({files})")
-        return [item]
+        return [(notes.task, item)]
     texts = [notes.task, files] if is_short else [notes.task, *paths]
-    return [_write_step("now: ", text, notes.source) for text in texts if text]
+    return [(text, _write_step("now: ", text, notes.source)) for text in texts if text]
 
 
 def _list_steps(judged: JudgedContext) -> list[NotedStep]:
@@ -253,14 +267,14 @@ def _write_inherited(judged: JudgedContext, step: NotedStep) -> str:
     return f"({quote(origin, NAME_CHARS)}) {step.text}"
 
 
-def _list_steps_of_summary(judged: JudgedContext) -> list[Item]:
+def _list_steps_of_summary(judged: JudgedContext) -> list[tuple[str, Item]]:
     """The sentence about next steps, which a summary often ends with."""
     mark = mark_summary(judged)
-    items = []
+    noted = []
     for sentence in split_own_summary(judged).following:
         line = write_line("| ", sentence, keep=len(mark) + len(NEXT))
-        items.append(Item.with_end(line, mark, "working summary"))
-    return items
+        noted.append((sentence, Item.with_end(line, mark, "working summary")))
+    return noted
 
 
 def _write_step(lead: str, text: str, source: str, end: str = "") -> Item:
@@ -284,7 +298,7 @@ def _list_failing(judged: JudgedContext, last: Proof | None) -> list[Proof]:
 def make_errors(judged: JudgedContext, now: datetime, last: LastRun | None) -> Section:
     """The last errors, newest first, without the one that is shown as the last run."""
     if RUN in judged.foreign:
-        return Section("errors", "")
+        return Section("errors", "", gone=_cut_foreign_errors(judged))
     failures = _list_earlier_failures(judged, has_last_run=isinstance(last, NotedRun))
     items = [_write_failure(failure, now) for failure in failures]
     why = f"only the last {ERRORS_SHOWN} errors are shown"
@@ -295,6 +309,12 @@ def make_errors(judged: JudgedContext, now: datetime, last: LastRun | None) -> S
         held=hold_back("errors", items[ERRORS_SHOWN:], why),
         gone=_list_shortened_failures(failures),
     )
+
+
+def _cut_foreign_errors(judged: JudgedContext) -> tuple[Cut, ...]:
+    runs = judged.context.last_errors
+    texts = [quote(f"{run.failed_step}: {run.error}", PROSE_CHARS) for run in runs]
+    return tuple(Cut("errors", text, LAST_ERRORS, reason="noted by others") for text in texts)
 
 
 def _list_earlier_failures(judged: JudgedContext, *, has_last_run: bool) -> list[EarlierFailure]:

@@ -187,7 +187,7 @@ def _list_planning(gathered: Gathered, judged: JudgedContext) -> list[Section]:
         make_request(gathered),
         make_next(judged, gathered),
         make_blocked(gathered),
-        make_decisions(judged),
+        make_decisions(judged, gathered.notes),
         make_goal(judged),
         make_summary(judged, now),
         make_claims(judged),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from holdfast.bundles.cuts import hold_back, list_section, list_shortened
-from holdfast.bundles.model import LINE_CHARS, Gathered, Item, RecalledMemory, Section
+from holdfast.bundles.cuts import hold_back, list_cut_lines, list_section, list_shortened
+from holdfast.bundles.model import LINE_CHARS, Cut, Gathered, Item, RecalledMemory, Section
 from holdfast.bundles.note_sections import list_noted_paths, write_path
 from holdfast.bundles.quoting import (
     PROSE_CHARS,
@@ -43,10 +43,11 @@ def make_request(gathered: Gathered) -> Section:
 
 def make_blocked(gathered: Gathered) -> Section:
     notes = gathered.notes
-    texts = [quote(text, PROSE_CHARS) for text in notes.blockers]
-    lines = [write_line("BLOCKED ", text) for text in texts if text]
+    quoted = [quote(text, PROSE_CHARS) for text in notes.blockers]
+    texts = [text for text in quoted if text]
+    lines = [write_line("BLOCKED ", text) for text in texts]
     items = [Item(line, notes.source, is_prose=True) for line in lines]
-    gone = list_shortened("blocked", texts, notes.source, TEXT_CHARS)
+    gone = list_cut_lines("blocked", zip(texts, items, strict=True))
     return Section("blocked", "", tuple(items), gone=gone)
 
 
@@ -54,32 +55,39 @@ def make_environment(gathered: Gathered) -> Section:
     last = gathered.last_session
     if last is None or not last.environment:
         return Section("environment", "")
-    text = write_line("ENVIRONMENT ", quote(last.environment, PROSE_CHARS))
-    return Section("environment", "", (Item(text, "session"),))
+    item = Item(write_line("ENVIRONMENT ", quote(last.environment, PROSE_CHARS)), "session")
+    gone = list_cut_lines("environment", [(last.environment, item)])
+    return Section("environment", "", (item,), gone=gone)
 
 
 def make_noted_files(gathered: Gathered) -> Section:
     """Where there are no notes in the repository."""
-    items = [Item(file.text, gathered.notes.source) for file in list_noted_paths(gathered)]
-    return list_section("files", "FILES", items, lead=" ", joined=" · ")
+    notes = gathered.notes
+    items = [Item(file.text, notes.source) for file in list_noted_paths(gathered)]
+    gone = list_cut_lines("files", zip(notes.files, items, strict=True))
+    return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=gone)
 
 
 def make_other_notes(gathered: Gathered) -> Section:
     """What a scratchpad holds beside the names that have a place of their own."""
     notes = gathered.notes
     lines = [write_line("| ", quote(text, PROSE_CHARS)) for text in notes.others]
-    return list_section("notes", "SCRATCHPAD", [Item(line, notes.source) for line in lines])
+    items = [Item(line, notes.source) for line in lines]
+    gone = list_cut_lines("notes", zip(notes.others, items, strict=True))
+    return list_section("notes", "SCRATCHPAD", items, gone=gone)
 
 
 def make_context_sets(gathered: Gathered) -> Section:
     """Each set on a line of its own; what is not text is not shown."""
     items = []
+    gone: tuple[Cut, ...] = ()
     for name in sorted(gathered.context_sets):
         entries = gathered.context_sets[name]
-        line = _write_set(gathered, name, entries)
-        if line:
-            items.append(Item(line, gathered.context_source))
-    return Section("context_sets", "", tuple(items))
+        item = Item(_write_set(gathered, name, entries), gathered.context_source)
+        if item.text:
+            items.append(item)
+            gone += list_cut_lines("context_sets", [(entry, item) for entry in entries])
+    return Section("context_sets", "", tuple(items), gone=gone)
 
 
 def _write_set(gathered: Gathered, name: str, entries: Sequence[object]) -> str:
