@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.bundles import budget, render, sections
-from holdfast.bundles.model import Gathered, LastRequest, Layout, RecalledMemory
+from holdfast.bundles.model import (
+    Gathered,
+    LastRequest,
+    LastSession,
+    Layout,
+    RecalledMemory,
+    ShownSection,
+    WorkingNotes,
+)
 from holdfast.errors import InvalidValueError
 from holdfast.workstreams.model import JudgedContext, NotedChange, Staleness
 from tests.bundles.situations import (
@@ -19,6 +27,7 @@ from tests.bundles.situations import (
     IMPLEMENTATION,
     KEY,
     NOW,
+    RULES,
     WRITTEN_AT,
     at,
     claim,
@@ -31,6 +40,7 @@ from tests.bundles.situations import (
 PADDING = "and so on as far as it goes"
 LONG = (False, False, False, True)
 TOKEN = re.compile(r"tok\d+")
+FIELDS = ("working_summary", "last_run", "checklist")
 
 
 class Notes:
@@ -63,10 +73,12 @@ def situations(draw) -> Gathered:
         {"failed_step": text, "error": "\n".join(notes.several(5)), "at": at(15, 9, n)}
         for n, text in enumerate(notes.several(10))
     ]
+    leads = st.sampled_from(["", "Goal: ", "Next: "])
+    sentences = [draw(leads) + text for text in notes.several(30)]
     fields = {
         "feature_request": notes.text(),
         "working_summary": {
-            "text": "\n".join(["goal", *notes.several(60)]),
+            "text": "\n".join(["goal", *sentences]),
             "updated_at": at(14, 17, 42),
         },
         "checkpoint": {"git_head": WRITTEN_AT},
@@ -77,6 +89,7 @@ def situations(draw) -> Gathered:
     }
     verdicts = st.sampled_from(["ok", "moved", "changed", "gone"])
     statuses = st.sampled_from(["open", "accepted", "rejected"])
+    whose = st.booleans()
     changed = [NotedChange(text.replace(" ", "_"), "changed", 3, 1) for text in notes.several(6)]
     is_stale = draw(st.booleans())
     judged = JudgedContext(
@@ -91,23 +104,26 @@ def situations(draw) -> Gathered:
             2,
         ),
         claims=tuple(
-            claim(n, text, evidence("a.py#b", draw(verdicts)))
+            replace(claim(n, text, evidence("a.py#b", draw(verdicts))), is_own=draw(whose))
             for n, text in enumerate(notes.several(12))
         ),
         decisions=tuple(
-            decision(n, text, draw(statuses)) for n, text in enumerate(notes.several(12))
+            replace(decision(n, text, draw(statuses)), is_own=draw(whose))
+            for n, text in enumerate(notes.several(12))
         ),
         head=HEAD,
         tree="now",
         shared_decisions=tuple(
             decision(n, text, draw(statuses), of="main") for n, text in enumerate(notes.several(6))
         ),
-        # They are not part of a planning bundle, and counted together.
+        foreign=frozenset(draw(st.sets(st.sampled_from(FIELDS)))),
+        # A plan does not show what passed last.
         proofs=tuple(
             proof(n, text, draw(st.integers(0, 1)), at(16, 12, draw(st.integers(0, 59))))
             for n, text in enumerate(notes.several(8 if phase == "implementation" else 0))
         ),
     )
+    steps, blockers, files, decided, others = (tuple(notes.several(4)) for _ in range(5))
     return Gathered(
         now=NOW,
         phase=phase,
@@ -118,8 +134,19 @@ def situations(draw) -> Gathered:
         rules=("r" * draw(st.integers(1, 349)),),
         context_sets={notes.text(): notes.several(5), "ports": notes.several(5)},
         request=LastRequest("\n".join(["go on", *notes.several(3)]), "event", NOW),
+        last_session=LastSession("codex", NOW, True, environment=notes.text()),
+        notes=WorkingNotes(
+            source="scratchpad",
+            task=notes.text(),
+            next_steps=steps,
+            blockers=blockers,
+            files=tuple(text.replace(" ", "_") for text in files),
+            decisions=decided,
+            others=others,
+        ),
         recalled=tuple(
-            RecalledMemory(text, "memory", "explicit", NOW) for text in notes.several(5)
+            RecalledMemory(text, "memory", "explicit", NOW, draw(st.sampled_from(["", "rule"])))
+            for text in notes.several(5)
         ),
     )
 
@@ -158,11 +185,65 @@ def test_every_bundle_keeps_its_promises(gathered, limit):
     for shown in layout.shown:
         assert shown.items or not shown.text or not (shown.section.items or shown.left_out)
         assert not shown.text or (shown.left_out > 0) == (f"+{shown.left_out} more" in shown.text)
-    if gathered.judged and gathered.judged.staleness.stale:
-        said = text[: text.index("STALE") + 200]
-        assert WRITTEN_AT[:7] in said
-        assert "HEAD" in said
-        assert " files noted here" in said
+    if gathered.judged:
+        [repo] = [line for line in text.splitlines() if line.startswith("REPO HEAD ")]
+        assert WRITTEN_AT[:7] in repo
+        assert ("STALE" in repo) == bool(gathered.judged.staleness.changed)
+
+
+@settings(max_examples=60)
+@given(situations(), limits)
+def test_no_claim_is_shown_as_true_whose_evidence_changed_or_is_gone(gathered, limit):
+    layout = laid_out(gathered, limit)
+    if layout is None or gathered.judged is None:
+        return
+    lines = render.render(layout).splitlines()
+
+    for judged in gathered.judged.claims:
+        token = judged.claim.split()[0]
+        shown = [line for line in lines if re.search(rf"\b{token}\b", line)]
+        if judged.verdict == "gone":
+            assert not shown
+        if judged.verdict == "changed":
+            assert all(re.match(r'(?:\| )?\[changed\] "', line) for line in shown)
+
+
+@settings(max_examples=60)
+@given(situations(), limits)
+def test_a_stale_summary_is_marked_wherever_it_stands(gathered, limit):
+    layout = laid_out(gathered, limit)
+    if layout is None or gathered.judged is None or not gathered.judged.staleness.stale:
+        return
+    of_summary = [
+        shown
+        for shown in layout.shown
+        for item in shown.items
+        if item.source == "working summary"
+    ]
+
+    assert all("[older tree]" in each.text or "stale" in each.text for each in of_summary)
+
+
+@settings(max_examples=60)
+@given(situations())
+def test_notes_of_others_stand_only_between_the_markers(gathered):
+    layout = laid_out(gathered, budget.TOTALS[gathered.phase])
+    if layout is None or gathered.judged is None:
+        return
+    own, others = split_by_fence(layout.shown)
+
+    for judged in (*gathered.judged.claims, *gathered.judged.decisions):
+        words = judged.claim if hasattr(judged, "claim") else judged.decision.text
+        token = re.compile(rf"\b{words.split()[0]}\b")
+        outside, inside = bool(token.search(own)), bool(token.search(others))
+        assert not (outside and not judged.is_own)
+        assert not (inside and judged.is_own)
+
+
+def split_by_fence(sections_shown: tuple[ShownSection, ...]) -> tuple[str, str]:
+    own = [shown.text for shown in sections_shown if shown.section.name != "others"]
+    fenced = [shown.text for shown in sections_shown if shown.section.name == "others"]
+    return "\n".join(own), "\n".join(fenced)
 
 
 @settings(max_examples=60)
@@ -173,9 +254,11 @@ def test_everything_gathered_is_shown_or_listed_as_cut(gathered, limit):
         return
     judged = gathered.judged
     told = render.render(layout) + "\n".join(cut_item.text for cut_item in layout.cut)
-    given_ = repr(
-        replace(gathered, context_sets=tuple(gathered.context_sets.values()), judged=None)
-    )
+    notes = gathered.notes
+    if judged is None:  # sharing gates decisions
+        notes = replace(notes, decisions=())
+    sets = tuple(gathered.context_sets.values())
+    given_ = repr(replace(gathered, context_sets=sets, judged=None, notes=notes))
     given_ += repr(judged) if judged else ""
 
     missing = set(TOKEN.findall(given_)) - set(TOKEN.findall(told))
@@ -185,50 +268,43 @@ def test_everything_gathered_is_shown_or_listed_as_cut(gathered, limit):
 
 @settings(max_examples=60)
 @given(situations())
-def test_context_sets_push_nothing_out(gathered):
-    """With or without them, everything else of a workstream's bundle stands as it did."""
+def test_context_sets_push_nothing_of_a_higher_rank_out(gathered):
+    """With or without them, what counts more than they do stands as it did, if shortened."""
     if gathered.judged is None:
         return
     total = budget.TOTALS[gathered.phase]
-    both = [laid_out(variant, total) for variant in (gathered, replace(gathered, context_sets={}))]
-
-    names = (
-        "about",
-        "last_run",
-        "changed",
-        "decisions",
-        "claims",
-        "failed",
-        "next",
-        "request",
-        "last_pass",
-    )
-    texts = [
-        [
-            shown_section.text
-            for shown_section in layout.shown
-            if shown_section.section.name in names
-        ]
-        for layout in both
-        if layout
+    layouts = [
+        laid_out(variant, total) for variant in (gathered, replace(gathered, context_sets={}))
     ]
+    with_sets, without = [count_first_items(layout) for layout in layouts if layout]
 
-    assert texts[0] == texts[1]
+    assert with_sets == without
+
+
+def count_first_items(layout: Layout) -> dict[str, int]:
+    """Of each section that comes before context sets, at most what it gets first."""
+    counts = {}
+    for shown in layout.shown:
+        section = shown.section
+        names = list(sections.BUDGETS[layout.head.phase])
+        if section.name in names[: names.index("context_sets")]:
+            counts[section.name] = min(len(shown.items), 1)
+    return counts
 
 
 @pytest.mark.parametrize("limit", [*range(500, 1_100, 50), 1_700])
-def test_a_stale_context_is_marked_stale_at_every_limit(limit):
+def test_a_noted_file_that_changed_makes_the_head_stale_at_every_limit(limit):
     text = render.render(laid_out(IMPLEMENTATION, limit))
 
     assert (
-        "CHANGED since these notes (12:50, 9c41e2d): STALE IN PART, 3 of the 4 files noted here"
-        in text
+        "REPO HEAD 9c41e2d, as noted; 3 files uncommitted. "
+        "STALE IN PART: 3 of 4 noted files changed.\n" in text
     )
 
 
-def test_a_full_implementation_bundle_shows_something_of_every_section():
+def test_a_full_implementation_bundle_shows_something_of_every_section_that_counts():
     """Rules as long as they may be, decisions of a hundred characters, claims that fell: a heading
-    has an item.
+    has an item, in the order of rank.
     """
     long = "a decision that somebody has described at some length, so that nobody asks again"
     judged = replace(
@@ -250,17 +326,12 @@ def test_a_full_implementation_bundle_shows_something_of_every_section():
     layout = laid_out(gathered, 1_700)
     shown = {shown_section.section.name: shown_section for shown_section in layout.shown}
 
-    for name in (
-        "changed",
-        "last_run",
-        "last_pass",
-        "request",
-        "next",
-        "decisions",
-        "claims",
-        "failed",
-    ):
+    for name in ("changed", "last_run", "request", "next", "decided", "rejected"):
         assert shown[name].items, name
-    assert len(shown["next"].items) == 3
-    assert shown["claims"].items[0].verdict == "changed"
+    assert len(shown["next"].items) == 4
     assert not shown["context_sets"].text
+
+    layout = laid_out(replace(gathered, rules=RULES), 1_700)
+    shown = {shown_section.section.name: shown_section for shown_section in layout.shown}
+
+    assert shown["claims"].items[0].verdict == "changed"
