@@ -402,8 +402,7 @@ def test_a_cut_names_its_reason():
     beyond = budget.fit(HEAD, [make_section("long", 90, most=200)], 500)
 
     assert beyond.cut[0].reason == (
-        "after the first 200 characters of its section; "
-        "no room: the bundle may have 500 characters"
+        "after the first 200 characters of its section; no room: the bundle may have 500 characters"
     )
 
 

@@ -215,10 +215,7 @@ def test_a_stale_summary_is_marked_wherever_it_stands(gathered, limit):
     if layout is None or gathered.judged is None or not gathered.judged.staleness.stale:
         return
     of_summary = [
-        shown
-        for shown in layout.shown
-        for item in shown.items
-        if item.source == "working summary"
+        shown for shown in layout.shown for item in shown.items if item.source == "working summary"
     ]
 
     assert all("[older tree]" in each.text or "stale" in each.text for each in of_summary)

@@ -128,9 +128,7 @@ def test_an_empty_context_says_so():
         ),
     ],
 )
-def test_stale_stands_first_where_a_noted_file_changed_and_says_how_much(
-    gathered, staleness, said
-):
+def test_stale_stands_first_where_a_noted_file_changed_and_says_how_much(gathered, staleness, said):
     repo = sections_by_name(judging(gathered, staleness=staleness))["repo"]
 
     assert repo.title.endswith(f"; nothing uncommitted. {said}")
@@ -178,7 +176,11 @@ def test_a_fresh_summary_has_no_mark():
 
 
 def test_a_summary_that_a_person_saved_while_a_command_failed_says_so():
-    saved = {"text": "Letters are queued.", "updated_at": at(14, 17, 42), "failing": "make → exit 2"}
+    saved = {
+        "text": "Letters are queued.",
+        "updated_at": at(14, 17, 42),
+        "failing": "make → exit 2",
+    }
     context = noting(PLAN, working_summary=saved)
 
     title = sections_by_name(judging(FRESH, context=context))["summary"].title
@@ -200,10 +202,7 @@ def test_only_the_worst_three_changes_are_shown():
 def test_a_repository_without_a_commit_has_no_head():
     bare = judging(EMPTY, head=None)
 
-    assert (
-        sections_by_name(bare)["repo"].title
-        == "REPO no commit yet; nothing uncommitted."
-    )
+    assert sections_by_name(bare)["repo"].title == "REPO no commit yet; nothing uncommitted."
 
 
 def test_a_file_that_may_only_be_read_says_what_to_do():
@@ -262,7 +261,9 @@ def test_a_decision_that_says_done_without_evidence_is_marked_as_said(shown):
         (PLANNING, "decisions", "D7 accepted: "),
         (IMPLEMENTATION, "decided", "D7 "),
     ):
-        [item] = sections_by_name(judging(phase, decisions=(lost,), shared_decisions=()))[name].items
+        [item] = sections_by_name(judging(phase, decisions=(lost,), shared_decisions=()))[
+            name
+        ].items
         assert item.text == f"{lead}The retry is implemented [said]"
         assert item.verdict == "said"
 
@@ -529,9 +530,7 @@ def test_each_phase_shows_everything_that_may_be_noted_in_it():
 
         assert texts(told, "files")[0] == "a.md"
         assert texts(told, "next") == ["1. one"]
-        assert (
-            sections_by_name(told)["next"].title == "NEXT"
-        )
+        assert sections_by_name(told)["next"].title == "NEXT"
         assert texts(told, "last_run") == [
             "LAST RUN 11-14 18:00 failed at: ask",
             "  > no",
@@ -544,7 +543,10 @@ def test_a_plan_shows_what_failed_and_what_was_asked_too():
     told = replace(PLANNING, judged=IMPLEMENTATION.judged, request=IMPLEMENTATION.request)
 
     assert "LAST RUN 13:25 pytest -q tests/test_levels.py → exit 1" in texts(told, "last_run")
-    assert texts(told, "request") == ["> stop after 3, and count the first", "> reminder as level 1"]
+    assert texts(told, "request") == [
+        "> stop after 3, and count the first",
+        "> reminder as level 1",
+    ]
 
 
 def test_a_pointer_to_a_removed_file_is_listed_as_cut():

@@ -383,9 +383,7 @@ def make_files(judged: JudgedContext, gathered: Gathered) -> Section:
     items = [Item(text, POINTER) for text in present if text]
     gone_files = [Cut("files", text, POINTER, reason="the file is gone") for text in missing]
     long = list_shortened("files", [file.path for file in files], POINTER, PATH_CHARS)
-    return list_section(
-        "files", "FILES", items, lead=" ", joined=" · ", gone=(*gone_files, *long)
-    )
+    return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=(*gone_files, *long))
 
 
 def list_noted_paths(gathered: Gathered) -> list[NotedFile]:

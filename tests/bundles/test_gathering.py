@@ -1,0 +1,181 @@
+"""What a bundle is made of: which session is continued, whose notes, and which files are missing."""
+
+import pytest
+
+from holdfast.bundles.service import BundleService
+from holdfast.storage.journal import Journal
+from tests.bundles.situations import NOW
+from tests.bundles.test_service import load, memory, refuse
+
+
+@pytest.fixture
+def journal(sessions):
+    return Journal(sessions.db, sessions.owner)
+
+
+@pytest.fixture
+def bundles(journal, sessions):
+    return BundleService(journal, sessions, load=load, now=lambda: NOW)
+
+
+async def start(sessions, *requests: str, worktree: str = "/w", **more):
+    session = await sessions.create_session("codex", "u1", worktree=worktree, **more)
+    for request in requests:
+        await sessions.append_event(session.id, "user_message", "user", request)
+    return session
+
+
+async def test_a_session_with_one_turn_is_handed_the_one_before(bundles, sessions):
+    """Its own request is in its window, and says nothing about what came before."""
+    await start(sessions, "stop after 3")
+    own = await start(sessions, "go on")
+
+    text = (await bundles.build("implementation", session_id=own.id)).text
+
+    assert "> stop after 3\n" in text
+    assert "> go on" not in text
+
+
+async def test_a_session_with_two_turns_is_handed_its_own_last_request(bundles, sessions):
+    """Its client may have lost the first, as after compaction."""
+    own = await start(sessions, "stop after 3", "and count the first")
+    await start(sessions, "something else", "and more of it")
+
+    text = (await bundles.build("implementation", session_id=own.id)).text
+
+    assert "> and count the first\n" in text
+    assert "and more of it" not in text
+
+
+async def test_a_session_alone_is_handed_its_own_request(bundles, sessions):
+    own = await start(sessions, "stop after 3")
+
+    assert "> stop after 3\n" in (await bundles.build(session_id=own.id)).text
+
+
+async def test_the_session_written_last_is_continued_whatever_sets_an_older_one_has(
+    bundles, sessions
+):
+    older = await start(sessions, "an old one")
+    await sessions.set_relevant_context(older.id, "ports", ["5432"])
+    await start(sessions, "stop after 3")
+
+    text = (await bundles.build(worktree="/w")).text
+
+    assert "> stop after 3\n" in text
+    assert "SET ports: 5432" in text, "the newest sets are shown too"
+
+
+async def test_a_session_of_another_place_is_not_continued(bundles, sessions):
+    await start(sessions, "elsewhere", worktree="/other")
+
+    assert "elsewhere" not in (await bundles.build(worktree="/w")).text
+
+
+async def test_a_session_that_is_named_is_continued_though_it_is_not_the_last(bundles, sessions):
+    named = await start(sessions, "stop after 3")
+    await start(sessions, "go on")
+
+    text = (await bundles.build(worktree="/w", continues=named.id)).text
+
+    assert "> stop after 3\n" in text
+
+
+async def test_the_own_scratchpad_comes_before_that_of_the_last_session(bundles, sessions):
+    last = await start(sessions, "stop after 3")
+    own = await start(sessions)
+    await sessions.update_state(last.id, {"current_task": "the first reminder"})
+    before = (await bundles.build(session_id=own.id)).text
+    await sessions.update_state(own.id, {"current_task": "the second reminder"})
+
+    assert "NEXT now: the first reminder" in before
+    assert "NEXT now: the second reminder" in (await bundles.build(session_id=own.id)).text
+
+
+async def test_everything_that_the_stop_prompt_asks_for_is_in_the_next_bundle(
+    bundles, sessions, tmp_path
+):
+    (tmp_path / "spec.md").write_text("x")
+    place = str(tmp_path)
+    last = await start(sessions, "stop after 3", worktree=place)
+    await sessions.update_state(
+        last.id,
+        {
+            "current_task": "count the first reminder",
+            "next_steps": ["the migration"],
+            "blockers": ["finance has not answered"],
+            "files_in_progress": ["gone.py"],
+            "spec_file": "spec.md",
+            "handoff_context": {"key_decisions": ["levels are numbers"]},
+        },
+    )
+    await sessions.set_relevant_context(last.id, "files", ["spec.md", "lost.md"])
+
+    bundle = await bundles.build(worktree=place)
+
+    text = bundle.text + "".join(cut.text for cut in bundle.cut)
+    assert "NEXT now: count the first reminder (gone.py (missing))" in text
+    assert "the migration" in text
+    assert "BLOCKED finance has not answered" in text
+    assert "- levels are numbers" in text
+    assert "FILES spec.md" in text
+    assert "SET files: spec.md · lost.md (missing)" in text
+
+
+async def test_an_address_or_a_path_that_cannot_be_is_never_missing(bundles, sessions, tmp_path):
+    own = await start(sessions, "go on", worktree=str(tmp_path))
+    entries = ["https://example.org/a", "a" * 5_000, "#only"]
+    await sessions.set_relevant_context(own.id, "docs", entries[:1])
+    await sessions.update_state(own.id, {"files_in_progress": entries[1:]})
+
+    assert "(missing)" not in (await bundles.build(worktree=str(tmp_path))).text
+
+
+async def test_flag_off_shows_what_the_session_knows_and_nothing_of_the_workstream(
+    journal, sessions
+):
+    async def recall(query: str, *, limit: int):
+        return [memory("The letter service answers 409")]
+
+    local = BundleService(
+        journal, sessions, load=refuse, recall=recall, rules=["Ask first."], now=lambda: NOW
+    )
+    last = await start(sessions, "stop after 3")
+    await sessions.update_state(
+        last.id,
+        {
+            "current_task": "count the first",
+            "blockers": "finance",
+            "handoff_context": {"key_decisions": ["never shown"], "tone": "calm"},
+        },
+    )
+    await sessions.set_relevant_context(last.id, "ports", ["5432"])
+
+    bundle = await local.build(worktree="/w")
+
+    assert [shown.section.name for shown in bundle.sections] == [
+        "rules",
+        "request",
+        "next",
+        "blocked",
+        "context_sets",
+        "notes",
+        "recalled",
+        "more",
+    ]
+    assert "never shown" not in bundle.text
+    for name in ("DECI", "CLAIMS", "SUMMARY", "GOAL", "REPO", "FILES"):
+        assert f"\n{name}" not in bundle.text
+    assert "Kept on this machine; not checked against any checkout." in bundle.text
+
+
+async def test_where_nothing_has_events_the_newest_with_context_is_continued(bundles, sessions):
+    older = await start(sessions)
+    await sessions.set_relevant_context(older.id, "ports", ["5432"])
+    await sessions.update_state(older.id, {"current_task": "count the first"})
+    own = await start(sessions)
+
+    text = (await bundles.build(session_id=own.id)).text
+
+    assert "SET ports: 5432" in text
+    assert "NEXT now: count the first" in text
