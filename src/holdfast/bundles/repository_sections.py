@@ -124,7 +124,7 @@ def _describe_since(judged: JudgedContext) -> str:
     if commits is None:
         return f"noted at {written_at or 'no commit'}, which is not known here"
     if not commits:
-        return "as noted"
+        return ""
     return f"{plural(commits, 'commit')} after these notes ({written_at})"
 
 

@@ -35,7 +35,7 @@ OUTPUT_LINES = 3
 LAST_RUN, LAST_ERRORS, CHECKLIST, RUN = "last run", "last errors", "checklist", "last_run"
 
 LastRun = Proof | NotedRun
-FILES_SHOWN = 2
+FILES_SHOWN = 1
 NEXT = "NEXT "  # stands on the line of the first item
 _WORDS = re.compile(r"\w")
 _WORD = re.compile(r"\w{3,}")
