@@ -469,24 +469,48 @@ async def test_a_name_that_does_not_exist_is_refused_with_the_nearest(sessions):
     assert unlike.value.message == "Session 'payouts' does not exist."
 
 
-async def test_the_session_that_says_something_is_the_newest_with_context_or_hint(sessions):
-    """Cleared sets say nothing; events count where there is neither, but not one's own."""
-    eventful = await sessions.create_session("a", "u1", client="a", native_id="n-1", worktree="/w")
+async def test_the_session_written_last_is_continued_and_not_the_one_started_last(sessions):
+    older = await sessions.create_session("a", "u1", worktree="/w")
+    newer = await sessions.create_session("a", "u1", worktree="/w")
+    await sessions.append_event(newer.id, "user_message", "user", "hi")
+    await sessions.append_event(older.id, "user_message", "user", "go on after months")
+    await sessions.create_session("a", "u1", worktree="/w")
+
+    for place in ("/w", None):
+        assert (await sessions.find_last_session(place)).id == older.id
+        assert (await sessions.find_last_session(place, older.id)).id == newer.id
+        assert (await sessions.find_last_session(place, newer.id)).id == older.id
+    await sessions.end_session(older.id)
+    assert (await sessions.find_last_session("/w")).id == older.id, "open or ended"
+    assert await sessions.find_last_session("/v") is None
+
+
+async def test_events_come_before_context_sets_however_new_those_are(sessions):
+    eventful = await sessions.create_session("a", "u1", worktree="/w")
     await sessions.append_event(eventful.id, "user_message", "user", "hi")
+    silent = await sessions.create_session("a", "u1", worktree="/w")
+    await sessions.set_relevant_context(silent.id, "ports", ["80"])
+
+    assert (await sessions.find_last_session("/w")).id == eventful.id
+    assert (await sessions.find_session_with_context("/w")).id == silent.id
+
+
+async def test_where_no_session_has_events_the_newest_with_context_or_hint_is_continued(sessions):
+    """Cleared sets say nothing, and the session of the caller does not count."""
     cleared = await sessions.create_session("a", "u1", worktree="/w")
     await sessions.set_relevant_context(cleared.id, "ports", ["80"])
     await sessions.set_relevant_context(cleared.id, "ports", [])
+    assert await sessions.find_last_session("/w") is None
+    assert await sessions.find_last_session() is None
 
-    assert (await sessions.find_session_to_continue("/w")).id == eventful.id
-    assert (await sessions.find_session_to_continue()).id == eventful.id
-    assert (await sessions.find_session_to_continue(client="b", native_id="n-1")).id == eventful.id
-    assert await sessions.find_session_to_continue(client="a", native_id="n-1") is None
-    assert await sessions.find_session_to_continue("/v") is None
     hinted = await sessions.create_session("a", "u1", worktree="/v")
     await sessions.update_metadata(hinted.id, {"envHint": "staging"})
     await sessions.set_relevant_context(cleared.id, "ports", ["81"])
-    assert (await sessions.find_session_to_continue("/w")).id == cleared.id
-    assert (await sessions.find_session_to_continue()).id == hinted.id
+
+    assert (await sessions.find_last_session("/w")).id == cleared.id
+    assert (await sessions.find_last_session()).id == hinted.id
+    assert (await sessions.find_session_with_context("/v")).id == hinted.id
+    assert await sessions.find_last_session("/w", cleared.id) is None
 
 
 async def test_a_session_started_by_a_clock_before_1970_is_found(sessions, monkeypatch):

@@ -318,6 +318,9 @@ async def test_a_session_is_found_behind_any_number_of_other_sessions(sessions: 
     await sessions.update_metadata(mine.id, {"envHint": "staging"})
     found = await find_latest(scope_of(sessions), Caller("a"))
     assert found is not None
+    assert found.id == ended.id, "the one written last, anywhere"
+    found = await sessions.find_session_with_context()
+    assert found is not None
     assert found.id == mine.id
     assert await sessions.list_names("OLD") == ["Old one"]
 

@@ -262,6 +262,7 @@ async def test_each_long_list_is_cut_and_told(
         file_pointers=["src/a.py", "src/b.py", "src/c.py"],
     )
     many.write_contexts(repo, own, elsewhere)
+    repo.commit("as merged")
 
     judged = await work.load("implementation")
 
