@@ -1,0 +1,137 @@
+"""A summary is saved on what was seen to hold: a run that failed on this tree outranks a commit."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.errors import Action, NotFound
+from holdfast.workstreams import errors, rules
+from holdfast.workstreams.model import Proof
+from holdfast.workstreams.rules import Verification
+from holdfast.workstreams.service import WorkstreamService
+from tests.workstreams.repos import Repo, service_in, with_code
+
+CHECK = ["sh", "-c", "test -e ok"]
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    return with_code(tmp_path / "payouts")
+
+
+@pytest.fixture
+def work(repo: Repo, database: Any) -> WorkstreamService:
+    return service_in(repo, database)
+
+
+def run(number: int, command: str, exit_code: int, tree: str = "now") -> Proof:
+    moment = f"2026-11-16T09:{number:02}:00.000000Z"
+    words = tuple(command.split())
+    return Proof(f"p-{number}", words, exit_code, 9, "h", "", tree, "head", moment, "r", "b", "")
+
+
+def verify(*proofs: Proof, by_hand: bool = False, is_committed: bool = True) -> Verification:
+    return rules.find_verification(
+        by_hand=by_hand, tree="now", is_committed=is_committed, proofs=proofs
+    )
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+@pytest.mark.parametrize(
+    "proofs",
+    [
+        (run(1, "make test", 1),),
+        (run(2, "make test", 1), run(1, "make test", 0)),
+        (run(2, "make lint", 0), run(1, "make test", 1)),
+        (run(1, "make test", 1), run(2, "make lint", 0)),
+    ],
+)
+def test_an_agent_is_refused_while_the_newest_run_of_a_command_failed(proofs, is_committed):
+    """Committed or not, whatever else passed, and in whichever order they are known."""
+    with pytest.raises(errors.NotVerifiedError) as refused:
+        verify(*proofs, is_committed=is_committed)
+
+    assert refused.value.failing == "make test → exit 1"
+    assert Action("workstream.withdraw") in refused.value.next_actions
+
+
+def test_a_later_pass_of_the_same_command_verifies():
+    assert verify(run(1, "make test", 1), run(2, "make test", 0)) == Verification("proof p-2")
+
+
+def test_a_run_on_another_tree_counts_neither_way():
+    assert verify(run(1, "make test", 1, tree="older")) == Verification("commit")
+    with pytest.raises(errors.NotVerifiedError) as refused:
+        verify(run(1, "make test", 0, tree="older"), is_committed=False)
+    assert refused.value.failing is None
+
+
+def test_a_person_saves_nevertheless_and_the_failing_run_is_kept():
+    assert verify(run(1, "make test", 2), by_hand=True) == Verification(
+        "hand", failing="make test → exit 2"
+    )
+
+
+# --- on a real checkout ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+async def test_a_failed_command_blocks_an_agents_save_until_it_passes(
+    repo: Repo, work: WorkstreamService, is_committed: bool
+):
+    if not is_committed:
+        repo.write("README.md", "edited\n")
+    await work.prove(CHECK)
+    await work.prove(["true"])
+
+    with pytest.raises(errors.NotVerifiedError, match="failed: .*test -e ok → exit 1"):
+        await work.save("All is well.")
+    assert (await work.load("implementation")).context.summary is None
+
+    repo.write(".git/info/exclude", "ok\n")
+    repo.write("ok", "")
+    passed = await work.prove(CHECK)
+    await work.save("All is well.")
+
+    summary = (await work.load("implementation")).context.summary
+    assert summary.verified_by.startswith("proof ")
+    assert summary.failing is None
+    assert passed.passed
+
+
+async def test_a_person_saves_while_a_command_fails_and_the_summary_says_so(
+    work: WorkstreamService,
+):
+    await work.prove(["false"])
+
+    await work.save("It is as it is.", by_hand=True)
+
+    summary = (await work.load("implementation")).context.summary
+    assert (summary.verified_by, summary.failing) == ("hand", "false → exit 1")
+
+
+async def test_a_mistaken_run_is_withdrawn_and_blocks_no_longer(work: WorkstreamService):
+    failed = await work.prove(["false"])
+    with pytest.raises(errors.NotVerifiedError):
+        await work.save("All is well.")
+
+    assert (await work.withdraw(failed.id)).id == failed.id
+    assert (await work.withdraw(failed.id)).id == failed.id, "twice is once"
+    await work.save("All is well.")
+
+    judged = await work.load("implementation")
+    assert judged.context.summary.verified_by == "commit"
+    assert failed.id not in [proof.id for proof in judged.proofs]
+
+
+async def test_a_proof_of_another_repository_is_not_withdrawn(
+    work: WorkstreamService, tmp_path: Path, database: Any
+):
+    other = service_in(Repo(tmp_path / "other"), database)
+    failed = await work.prove(["false"])
+
+    with pytest.raises(NotFound):
+        await other.withdraw(failed.id)
+    with pytest.raises(errors.NotVerifiedError):
+        await work.save("All is well.")
