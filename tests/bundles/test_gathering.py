@@ -1,4 +1,4 @@
-"""What a bundle is made of: which session is continued, whose notes, and which files are missing."""
+"""What a bundle is made of: which session is continued, whose notes, which files are missing."""
 
 import pytest
 

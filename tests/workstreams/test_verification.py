@@ -85,7 +85,7 @@ async def test_a_failed_command_blocks_an_agents_save_until_it_passes(
     await work.prove(CHECK)
     await work.prove(["true"])
 
-    with pytest.raises(errors.NotVerifiedError, match="failed: .*test -e ok → exit 1"):
+    with pytest.raises(errors.NotVerifiedError, match=r"failed: .*test -e ok → exit 1"):
         await work.save("All is well.")
     assert (await work.load("implementation")).context.summary is None
 
