@@ -121,7 +121,7 @@ class Item:
         """A text, the reason for it if there is one, and an end that stands."""
         if not why:
             return cls.with_end(text, end, source, verdict)
-        text = text.rstrip(".;: ")
+        text = text.rstrip(".;:")
         return cls(f"{text}: {why}{end}", source, verdict, keep=len(end), why_at=len(text))
 
     def shorten(self, max_chars: int) -> Item:
