@@ -294,7 +294,7 @@ def test_a_noted_file_that_changed_makes_the_head_stale_at_every_limit(limit):
     text = render.render(laid_out(IMPLEMENTATION, limit))
 
     assert (
-        "REPO HEAD 9c41e2d, as noted; 3 files uncommitted. "
+        "REPO HEAD 9c41e2d; 3 files uncommitted. "
         "STALE IN PART: 3 of 4 noted files changed.\n" in text
     )
 

@@ -650,10 +650,10 @@ def test_a_repository_has_a_short_name(repo, said):
     assert quoting.short_repo(repo) == said
 
 
-def test_a_checkout_at_the_commit_of_the_notes_says_so():
+def test_a_checkout_at_the_commit_of_the_notes_names_no_other():
     here = judging(FRESH, staleness=Staleness(False, commits=0))
 
-    assert sections_by_name(here)["repo"].title.startswith("REPO HEAD 9c41e2d, as noted;")
+    assert sections_by_name(here)["repo"].title == "REPO HEAD 9c41e2d; nothing uncommitted."
 
 
 def test_decisions_made_at_the_same_moment_are_ordered_by_id():
