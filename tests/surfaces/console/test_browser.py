@@ -51,6 +51,22 @@ def file_in(root: Path, name: str = "retry.py", data: bytes = b"one\ntwo\nthree\
     return str(root / name)
 
 
+# --- the head -------------------------------------------------------------------------------------
+
+
+def test_the_facts_of_a_live_session_begin_below_its_title(console: Console):
+    session_id = console.start_session(make_request("hello"))
+    page = console.open(f"/sessions/{session_id}")
+    word = page.locator("#head .ending")
+    expect(word).to_have_text("live")
+
+    title_box, word_box = page.locator("#head h1").bounding_box(), word.bounding_box()
+
+    assert title_box is not None
+    assert word_box is not None
+    assert word_box["x"] == title_box["x"]
+
+
 # --- the context card -----------------------------------------------------------------------------
 
 
