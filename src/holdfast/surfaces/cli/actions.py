@@ -73,7 +73,7 @@ COMMANDS = {
         "Name lines or a symbol as in {}.",
     ),
     "workstream.withdraw": (
-        "holdfast workstream withdraw PROOF_ID",
+        "holdfast workstream withdraw {proof_id}",
         "{} takes a mistaken run back.",
     ),
 }
