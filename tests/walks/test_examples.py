@@ -18,8 +18,9 @@ def test_runs_of_a_graph_share_what_they_learned():
 
     assert done.returncode == 0, done.stderr
     first, second, third = done.stdout.split("---")[2::2]
-    assert "No summary was saved yet" in first
+    assert "Nothing is recorded here yet." in first
     assert "'written': ['decision', 'claim', 'checklist', 'summary'], 'refused': []" in first
-    assert "[ok] The schedule is done." in second
-    assert "[changed]" in third
+    assert "[ok] The schedule is done, retry.py#schedule" in second
+    assert "- Redis streams: ops will not run another one" in second
+    assert '[changed] "The schedule is done": retry.py#schedule edited since' in third
     assert done.stdout.endswith("to be read again: ['retry.py']\n")

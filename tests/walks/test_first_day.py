@@ -52,6 +52,8 @@ def test_from_an_empty_home_to_the_next_morning(
     second = resumed.split()[1]
     assert resumed.startswith(f"Session {second}\ncontinues {first}\n")
     assert f"- {notes}\n(1 file not found)" in resumed
+    assert "\n> the key is sk-live-4711\n" in resumed
+    assert "\nNEXT now: retry.py\n" in resumed
     assert "retry.py" in holdfast("session", "state", "webhook retry").out
     thread = holdfast("session", "thread", "webhook retry").out
     assert [line.split()[0] for line in thread.partition("\n\n")[0].splitlines()] == [first, second]
@@ -59,7 +61,8 @@ def test_from_an_empty_home_to_the_next_morning(
     assert (
         "the key is sk-live-4711" in holdfast("forget", "--match", "sk-live-4711", "--dry-run").out
     )
-    assert holdfast("forget", "--match", "sk-live-4711", "--yes").out.startswith("Erased 1 event.")
+    erased = holdfast("forget", "--match", "sk-live-4711", "--yes").out
+    assert erased.startswith("Erased 1 event and 1 receipt.")  # of what the second was handed
     _, *events = holdfast("session", "events", first).out.splitlines()
     assert (events[0].endswith("8 attempts"), events[1].endswith("(erased)")) == (True, True)
 

@@ -57,7 +57,7 @@ def test_the_readme_shows_what_is_printed(home: Path, monkeypatch: pytest.Monkey
     monkeypatch.delenv("HOLDFAST_HOME")
     (home / ".gitconfig").write_text("[user]\n\temail = dev@example.org\n")
     folder = home / "payouts"
-    (folder / ".git").mkdir(parents=True)
+    subprocess.run(["git", "init", "--quiet", "--initial-branch=main", folder], check=True)
     (folder / "README.md").touch()
     shown = lines_of("A working day")
 

@@ -388,9 +388,10 @@ def test_an_ended_session_continues_in_a_new_one(cli: Call):
 
     new = cli("session", "show", "web hook", "--json").document
     assert new["resumed_from"] == old
-    assert answer.out.startswith(
-        f'Session {new["id"]}\ncontinues {old}\n\nScratchpad:\n{{\n  "task": "retry"\n}}\n'
-    )
+    assert answer.out.startswith(f"Session {new['id']}\ncontinues {old}\n\nHOLDFAST implementation")
+    assert "\nLAST REQUEST " in answer.out
+    assert "\n> text 7\n" in answer.out
+    assert "\nSCRATCHPAD\n| task: retry\n" in answer.out
     assert [line.split()[-1] for line in answer.out.splitlines() if "user_message" in line] == list(
         "234567"
     )

@@ -50,7 +50,7 @@ async def test_a_part_has_its_text_its_sources_and_what_was_cut(bundles: BundleS
     parts = {part.name: part for part in shown.parts}
 
     assert shown.bundle.text.startswith(parts["head"].text)
-    assert parts["reminder"].about == "always whole"
+    assert (parts["repo"].about, parts["more"].about) == ("always whole", "always whole")
     assert [item.source for part in shown.parts for item in part.items if not item.source] == []
     assert all(part.text in shown.bundle.text for part in shown.parts)
     assert any(cut.reason.startswith("no room") for part in shown.parts for cut in part.cut)
@@ -59,19 +59,19 @@ async def test_a_part_has_its_text_its_sources_and_what_was_cut(bundles: BundleS
     assert all(part.cut for part in absent)
 
 
-async def test_each_context_set_is_called_by_its_name(bundles: BundleService):
-    """Several sections are of sets; underlines are ours only where the name is."""
+async def test_each_context_set_is_a_line_with_its_name(bundles: BundleService):
+    """In one part; underlines are ours only in its own name."""
     session = await bundles.sessions.create_session("architect", "u1", worktree="/r")
     await bundles.sessions.set_relevant_context(session.id, "ports", ["8080"])
     await bundles.sessions.set_relevant_context(session.id, "my_files", ["a.py", "b.py"])
 
     shown = await bundle_view.load_bundle(bundles, "implementation", None, None, "/r")
 
+    [sets] = [part for part in shown.parts if part.name == "context sets"]
+    assert sets.text == "SET my_files: a.py · b.py\nSET ports: 8080"
+    assert [item.text for item in sets.items] == sets.text.splitlines()
+    assert all(session.id in item.source for item in sets.items)
     names = [part.name for part in shown.parts]
-    assert [name for name in names if "set" in name] == [
-        "context set my_files",
-        "context set ports",
-    ]
     assert len(names) == len(set(names))
 
 

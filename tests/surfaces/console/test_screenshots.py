@@ -147,7 +147,7 @@ def test_a_day_later_the_notes_are_shown_against_the_checkout(noted_console: Con
     ]
     noted_console.picture("workstreams")
 
-    page.locator(".budget a[aria-label^='decisions']").click()
+    page.locator(".budget a[aria-label^='decided']").click()
     page.emulate_media(color_scheme="dark")
     noted_console.picture("workstreams-dark")
 

@@ -77,7 +77,7 @@ def test_an_edit_makes_a_claim_stale_on_the_open_page(console: Console, repo: Re
     expect(worst.locator(".pill")).to_have_text("changed")
     expect(worst).to_contain_text("return BASE * 3**attempt")
     expect(page.locator(".how-stale")).to_have_text("Stale: 1 of the 2 files noted here changed.")
-    expect(page.locator("#bundle-text")).to_contain_text("CHANGED since these notes")
+    expect(page.locator("#bundle-text")).to_contain_text("CHANGED src/retry.py +2 -1")
     assert is_same_page(console)
 
     (repo.folder / "src/models.py").unlink()
@@ -118,7 +118,7 @@ def test_the_slider_changes_the_bundle_and_nothing_is_ever_longer(console: Conso
     noting.note(console.settings, repo, note_claims)
     page = console.open_live("/workstreams")
     whole = page.locator("#bundle-text").text_content() or ""
-    assert "Goal: failed webhooks" in whole
+    assert "GOAL failed webhooks are retried." in whole
     page.locator("#limit").focus()
 
     for key, limit in (
@@ -143,7 +143,7 @@ def test_a_piece_of_the_bar_shows_its_text_its_sources_and_what_was_cut(
     console: Console, repo: Repo
 ):
     noting.note(console.settings, repo, note_claims)
-    page = console.open("/workstreams?limit=600")
+    page = console.open("/workstreams?limit=450")
     piece = page.locator(".budget a[aria-label^='claims']")
 
     piece.click()
@@ -154,7 +154,7 @@ def test_a_piece_of_the_bar_shows_its_text_its_sources_and_what_was_cut(
     expect(part.locator(".sources .pill").first).to_have_text("fresh")
     absent = page.locator(".piece", has_text="cut").first
     absent.locator("summary").click()
-    expect(absent).to_contain_text("no room: the bundle may have 600 characters")
+    expect(absent).to_contain_text("no room: the bundle may have 450 characters")
     tab_to(console, ".budget a[aria-label^='head']", back=True)
     page.keyboard.press("Enter")
     expect(page.locator("#part-1")).to_have_attribute("open", "")

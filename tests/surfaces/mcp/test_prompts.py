@@ -18,6 +18,7 @@ async def test_both_prompts_work_on_every_way_in(connect: doors.Connect):
         started = await data(client, "session", operation="start", chatmode="debug")
         ports = {"setName": "ports", "items": ["8080"], "session_id": started["session"]["id"]}
         await call(client, "set_relevant_context", **ports)
+    async with connect() as client:
         resume = await client.get_prompt("workspace-resume")
         stop = await client.get_prompt("workspace-stop")
 
@@ -75,7 +76,7 @@ async def test_a_prompt_can_name_its_session(project: Path, store: str):
         stop = await client.get_prompt("workspace-stop", {"session_id": named["id"]})
 
     assert named["id"] in resume.messages[0].content.text
-    assert "It has no context sets" in resume.messages[0].content.text
+    assert "It noted nothing. Read its last events." in resume.messages[0].content.text
     assert named["id"] in stop.messages[0].content.text
 
 

@@ -94,8 +94,7 @@ def friday(stage: Stage) -> None:
 def tuesday(stage: Stage) -> str:
     stage.chapter("Tuesday, weeks later. It is found by its name and goes on where it stopped.")
     resumed = stage.run("session", "resume", WORK)
-    for line in resumed["resume_text"].splitlines():
-        stage.note(line)
+    _note_text(stage, resumed["resume_text"])
     state = stage.run("session", "state", WORK)
     stage.note(json.dumps(state["scratchpad"]))
     thread = stage.run("session", "thread", WORK)["sessions"]
@@ -138,9 +137,7 @@ def thursday(stage: Stage) -> None:
     _watch(stage, "the pause was changed")
     stage.note("")
     bundle = _run_in_repository(stage, "bundle", "show")
-    for line in bundle["text"].splitlines():
-        wrapped = "\n      ".join(textwrap.wrap(line, LINE_CHARS))
-        stage.note(wrapped or line)
+    _note_text(stage, bundle["text"])
 
 
 def _make_repository(stage: Stage, code: str) -> None:
@@ -169,6 +166,12 @@ def _note_work(stage: Stage) -> None:
 
 def _run_in_repository(stage: Stage, *arguments: str, expect: int = 0) -> dict[str, Any]:
     return stage.run(*arguments, expect=expect, folder="payouts")
+
+
+def _note_text(stage: Stage, text: str) -> None:
+    for line in text.splitlines():
+        wrapped = "\n      ".join(textwrap.wrap(line, LINE_CHARS))
+        stage.note(wrapped or line)
 
 
 def _note_refusal(stage: Stage, refused: dict[str, Any]) -> None:

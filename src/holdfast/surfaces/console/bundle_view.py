@@ -12,14 +12,14 @@ from itertools import groupby
 from operator import attrgetter
 
 from holdfast.bundles import budget
-from holdfast.bundles.model import Bundle, Cut, Item, Section, ShownSection
+from holdfast.bundles.model import Bundle, Cut, Item, ShownSection
 from holdfast.bundles.service import BundleService
 from holdfast.clients import list_clients
 from holdfast.surfaces.console import pictures
 
 STEP = 50
 TONES = 4
-HEAD, FREE, SETS = "head", "free", "context_sets"
+HEAD, FREE = "head", "free"
 
 
 @dataclass(frozen=True)
@@ -116,21 +116,13 @@ def _make_part(shown: ShownSection) -> Part:
     if section.pinned:
         about = "always whole"
     return Part(
-        name=_name_part(section),
+        name=_spell_name(section.name),
         text=shown.text,
         chars=len(shown.text),
         about=about,
         items=shown.items,
         cut=shown.cut,
     )
-
-
-def _name_part(section: Section) -> str:
-    """There is a section for each context set, and only its title says for which."""
-    if section.name == SETS and section.title:
-        set_name = section.title.removeprefix("SET ").removesuffix(":")
-        return f"context set {set_name}"
-    return _spell_name(section.name)
 
 
 def _spell_name(name: str) -> str:
