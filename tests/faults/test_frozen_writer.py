@@ -26,6 +26,7 @@ from holdfast.surfaces.cli import main
 from holdfast.surfaces.http import app as door
 from holdfast.surfaces.http import health
 from holdfast.surfaces.http.token import Keys
+from holdfast.surfaces.mcp.server import ServerProcess
 from holdfast.surfaces.mcp.stdio import Store
 from tests.faults import writers
 from tests.rig.commands import run_process
@@ -143,7 +144,7 @@ def test_a_bundle_that_nobody_could_keep_says_so(
 
 async def test_every_call_over_mcp_gets_its_store_at_once(no_pauses: None):
     """Tools, resources and prompts all begin here; so does the start of the server."""
-    store = Store()
+    store = Store(ServerProcess())
     for _ in range(2):
         app = await store.app_for(None)
         assert len(await app.scope.sessions.list_sessions()) == 1

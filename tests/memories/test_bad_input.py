@@ -186,11 +186,12 @@ async def test_a_strange_text_comes_back_as_it_was(memories: MemoryService, text
     assert (await memories.get_memory(kept.id)).content == text
 
 
-async def test_a_text_without_any_word_is_kept_and_simply_not_found_by_words(
+async def test_a_text_without_any_word_is_kept_and_found_by_its_signs_only(
     memories: MemoryService,
 ):
     kept = (await memories.remember("🙂 !!")).memory
 
     assert await memories.get_memory(kept.id) == kept
-    assert await memories.recall("🙂 smile") == []
+    assert await memories.recall("smile") == []
+    assert [found.memory for found in await memories.recall("🙂 smile")] == [kept]
     assert (await memories.forget(kept.id)).content == ""

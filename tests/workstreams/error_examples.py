@@ -15,6 +15,7 @@ EXAMPLES = (
     ),
     errors.NoRepositoryError("/tmp"),
     errors.NotVerifiedError(),
+    errors.NotVerifiedError("pytest -q → exit 1"),
     errors.NoteNotFoundError("D9", ["D1", "D2"]),
     errors.ProofFailedError("The export is done", "pytest -q", 1),
     errors.ProofNotFoundError("P5"),

@@ -48,12 +48,6 @@ def write_line(lead: str, text: str, *, keep: int = 0) -> str:
     return lead + cut(text, LINE_CHARS - len(lead) - keep)
 
 
-def end_sentence(text: str) -> str:
-    if not text or text.endswith((".", "?", "!", "…")):
-        return text
-    return f"{text}."
-
-
 def join_parts(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 

@@ -58,6 +58,9 @@ SHORT_FORMS = {
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _APOSTROPHES = re.compile("['’ʼ](?=\\w)")
 _ACCENTS = re.compile("[\u0300-\u036f]")
+# What SQLite's tokenizer, which knows Unicode 6.1, or a locale of PostgreSQL may not take for a
+# letter.
+_LATER = re.compile("[\U00010000-\U0001ffff\u08a0-\u08ff\u1c80-\u1cff\ua7a0-\ua7ff\uab30-\uab6f]")
 # Scripts that are written without spaces, and Korean, whose endings are glued on.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -71,7 +74,18 @@ def extract_words(text: str) -> frozenset[str]:
     normal = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text))
     for token in _split_tokens(normal):
         found.update(_split_token(token))
-    return frozenset(found or _spell_signs(text))
+    if not found:
+        return frozenset(_spell_signs(text))
+    if not text.isascii():
+        found.update(_spell_separate_signs(text))
+    return frozenset(found)
+
+
+def _spell_separate_signs(text: str) -> Iterator[str]:
+    """Signs that stand like a word of their own, such as an emoji; not plain punctuation."""
+    for piece in text.split():
+        if not piece.isascii() and not next(_split_tokens(piece), None):
+            yield from _spell_signs(piece)
 
 
 def _spell_signs(text: str) -> Iterator[str]:
@@ -126,7 +140,14 @@ def _split_into_pairs(characters: str) -> Iterator[str]:
 def _stem_part(part: str) -> Iterator[str]:
     if part:
         word = SHORT_FORMS.get(part, part)
-        yield stem(word[:WORD_CHARS])
+        yield stem(_spell_unknown(word)[:WORD_CHARS])
+
+
+def _spell_unknown(word: str) -> str:
+    """With letters of later additions to Unicode, which an index may skip, by their numbers."""
+    if word.isascii():
+        return word
+    return _LATER.sub(lambda found: f"u{ord(found[0]):x}", word)
 
 
 def _fold(part: str) -> str:

@@ -187,10 +187,10 @@ begin
 end
 $$;
 
--- last_session
--- The session that was written last, of the newest p_among with events, without one that is excluded. Of a worktree, if
--- one is given; an index for each case, so that none reads the whole history.
-create or replace function context.last_session(
+-- sessions_with_events
+-- The newest p_among sessions with events, without one that is excluded. Of a worktree, if one is given; an index for
+-- each case, so that none reads the whole history.
+create or replace function context.sessions_with_events(
     p_workspace text, p_developer text, p_worktree text, p_excluded uuid, p_among int
 ) returns setof context.session_row
 language plpgsql as $$
@@ -198,30 +198,20 @@ begin
     perform holdfast.act_for(p_workspace, p_developer);
     if p_worktree is null then
         return query
-            select (context.as_row(s)).*
-            from (select * from context.sessions n
-                  where n.workspace_id = p_workspace and n.developer_id = p_developer
-                    and n.started_at > '-infinity' and n.last_sequence > 0
-                    and (p_excluded is null or n.id <> p_excluded)
-                  order by n.started_at desc, n.id desc limit p_among) s
-            order by (select e.created_at from context.session_events e
-                      where e.workspace_id = p_workspace and e.session_id = s.id
-                        and e.sequence = s.last_sequence) desc,
-                     s.started_at desc, s.id desc
-            limit 1;
+            select (context.as_row(s)).* from context.sessions s
+            where s.workspace_id = p_workspace and s.developer_id = p_developer
+              and s.started_at > '-infinity' and s.last_sequence > 0
+              and (p_excluded is null or s.id <> p_excluded)
+            order by s.started_at desc, s.id desc
+            limit p_among;
     else
         return query
-            select (context.as_row(s)).*
-            from (select * from context.sessions n
-                  where n.workspace_id = p_workspace and n.developer_id = p_developer
-                    and n.worktree = p_worktree and n.worktree >= '' and n.user_id >= '' and n.last_sequence > 0
-                    and (p_excluded is null or n.id <> p_excluded)
-                  order by n.started_at desc, n.id desc limit p_among) s
-            order by (select e.created_at from context.session_events e
-                      where e.workspace_id = p_workspace and e.session_id = s.id
-                        and e.sequence = s.last_sequence) desc,
-                     s.started_at desc, s.id desc
-            limit 1;
+            select (context.as_row(s)).* from context.sessions s
+            where s.workspace_id = p_workspace and s.developer_id = p_developer
+              and s.worktree = p_worktree and s.worktree >= '' and s.user_id >= '' and s.last_sequence > 0
+              and (p_excluded is null or s.id <> p_excluded)
+            order by s.started_at desc, s.id desc
+            limit p_among;
     end if;
 end
 $$;

@@ -62,28 +62,22 @@ where workspace_id = ?1 and developer_id = ?2 and worktree = ?3
 order by started_at desc, id desc
 limit 2;
 
--- last_session
--- The session that was written last, of the newest ?5 with events, without one that is excluded. Of a worktree, if one is
--- given; an index for each case, so that none reads the whole history.
+-- sessions_with_events
+-- The newest ?5 sessions with events, without one that is excluded. Of a worktree, if one is given; an index for each
+-- case, so that none reads the whole history.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
-from (select * from sessions indexed by sessions_by_worktree
-      where workspace_id = ?1 and developer_id = ?2 and worktree = ?3 and last_sequence > 0 and id is not ?4
-      order by started_at desc, id desc limit ?5) s
-order by (select e.created_at from session_events e
-          where e.workspace_id = ?1 and e.session_id = s.id and e.sequence = s.last_sequence) desc,
-         started_at desc, id desc
-limit 1;
+from sessions indexed by sessions_by_worktree
+where workspace_id = ?1 and developer_id = ?2 and worktree = ?3 and last_sequence > 0 and id is not ?4
+order by started_at desc, id desc
+limit ?5;
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
-from (select * from sessions
-      where workspace_id = ?1 and developer_id = ?2 and ?3 is null and started_at > ''
-        and last_sequence > 0 and id is not ?4
-      order by started_at desc, id desc limit ?5) s
-order by (select e.created_at from session_events e
-          where e.workspace_id = ?1 and e.session_id = s.id and e.sequence = s.last_sequence) desc,
-         started_at desc, id desc
-limit 1;
+from sessions
+where workspace_id = ?1 and developer_id = ?2 and ?3 is null and started_at > ''
+  and last_sequence > 0 and id is not ?4
+order by started_at desc, id desc
+limit ?5;
 
 -- session_with_context
 -- The newest session with context sets or a hint. Of a worktree, if one is given; an index for each case.

@@ -198,9 +198,11 @@ class SessionService:
         the caller itself.
         """
         place = rules.check_optional_worktree(worktree)
-        row = await self.store.find_last(place, excluded, SESSIONS_COMPARED)
-        if row is not None:
-            return make_session(row)
+        rows = await self.store.list_with_events(place, excluded, SESSIONS_COMPARED)
+        newest = [make_session(row) for row in rows]
+        if newest:
+            moments = await self.find_last_moments(newest)
+            return max(newest, key=lambda session: moments[session.id])
         found = await self.find_session_with_context(place)
         if found is None or found.id == excluded:
             return None

@@ -141,10 +141,11 @@ class SessionStore:
         query = QUERIES["last_event_times"]
         return await self.database.read(query, *self.owner, json.dumps(list(session_ids)))
 
-    async def find_last(self, worktree: str | None, excluded: str | None, among: int) -> Row | None:
-        query = QUERIES["last_session"]
-        rows = await self.database.read(query, *self.owner, worktree, excluded, among)
-        return get_first(rows)
+    async def list_with_events(
+        self, worktree: str | None, excluded: str | None, among: int
+    ) -> list[Row]:
+        query = QUERIES["sessions_with_events"]
+        return await self.database.read(query, *self.owner, worktree, excluded, among)
 
     async def find_with_context(self, worktree: str | None) -> Row | None:
         rows = await self.database.read(QUERIES["session_with_context"], *self.owner, worktree)

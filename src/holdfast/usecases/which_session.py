@@ -374,10 +374,11 @@ def keep_opened(session: Session, caller: Caller, settings: Settings) -> None:
 async def find_latest(scope: Scope, caller: Caller) -> Session | None:
     """Where work would be continued: the session here that was written last, open or ended.
 
-    Not the caller's own, which has events as soon as it asks.
+    Not the caller's own, which has events as soon as it asks, unless there is no other.
     """
     own = await find_session(scope, None, caller)
-    return await scope.sessions.find_last_session(caller.worktree, own.session_id)
+    found = await scope.sessions.find_last_session(caller.worktree, own.session_id)
+    return found or own.session
 
 
 def _choose_newest(found: Sequence[Session]) -> SessionChoice:

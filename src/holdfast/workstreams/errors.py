@@ -145,13 +145,13 @@ class NotVerifiedError(Refused):
 
     code = "not_verified"
 
-    def __init__(self, failing: str | None = None) -> None:
+    def __init__(self, failing: str | None = None, proof_id: str = "") -> None:
         self.failing = failing
         why = "tracked files have uncommitted changes, and no command was seen to pass on them."
         actions = [Action("prove"), Action("git.commit")]
         if failing:
             why = f"the newest run of a command on these files failed: {shown(failing)}."
-            actions = [Action("prove"), Action("workstream.withdraw")]
+            actions = [Action("prove"), Action("workstream.withdraw", proof_id=proof_id)]
         super().__init__(f"The summary is kept as it is: {why}", next_actions=actions)
 
 

@@ -447,7 +447,8 @@ def find_verification(
     if failing:
         if by_hand:
             return Verification("hand", failing=describe_failing(failing[-1]))
-        raise errors.NotVerifiedError(failing=describe_failing(failing[-1]))
+        last = failing[-1]
+        raise errors.NotVerifiedError(describe_failing(last), last.id)
     passed = next((proof for proof in here if proof.passed), None)
     if passed:
         return Verification(f"proof {passed.id}")

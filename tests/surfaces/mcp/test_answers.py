@@ -172,7 +172,6 @@ HEAVY: list[tuple[str, dict[str, Any]]] = [
     (TOOL, {"operation": "fail", "step": LONG, "error": LONG * 40, "next_action": LONG}),
     (TOOL, {"operation": "withdraw", "id": "D1"}),
     (TOOL, {"operation": "restore"}),
-    ("session", {"operation": "start", "chatmode": "x" * 400, "name": "y" * 400}),
     ("session", {"operation": "append", **MESSAGE, "content": LONG * 1000, "parts": {"a": LONG}}),
     ("session", {"operation": "append", **MESSAGE, "content": "\x01" * 9000, "parts": {"\x02": 1}}),
     ("session", {"operation": "update_state", "scratchpad": {f"{i}": LONG for i in range(300)}}),
@@ -196,6 +195,19 @@ async def test_a_write_answers_in_700_characters_however_much_is_noted(repo: Rep
             assert answer.chars <= WRITE_CHARS, (arguments["operation"], answer.chars)
             longest = max(map(len, list_texts(answer.envelope["data"])), default=0)
             assert longest <= TEXT_CHARS
+
+
+async def test_a_start_answers_with_the_document_to_continue_from_and_little_else(repo: Repo):
+    async with doors.inside(repo.folder) as client:
+        await note_much(client, claims=40, decisions=80)
+        started = {"operation": "start", "chatmode": "x" * 400, "name": "y" * 400}
+        answer = await deliver(client, "session", **started)
+
+    document = answer.envelope["data"]["resume_text"]
+    assert document.startswith("HOLDFAST implementation")
+    assert "DECIDED" in document or "OPEN" in document
+    assert document in answer.text
+    assert answer.chars <= 1.1 * len(document) + 150
 
 
 def list_texts(value: Any) -> list[str]:

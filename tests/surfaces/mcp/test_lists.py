@@ -19,7 +19,8 @@ ARGUMENTS = {
     "idempotency_key",
     "set_relevant_context": "setName items mode detail session_id idempotency_key",
     "get_relevant_context": "setName detail session_id",
-    "memory": "operation content category source_type ttl_days query limit min_relevance memory_id "
+    "memory": "operation content category source_type ttl_days query namespace limit "
+    "min_relevance memory_id "
     "detail session_id idempotency_key",
     "repo_context": "operation phase workstream_id text id decision_status because evidence items "
     "paths summary step error next_action cursor kind feature_request expected_revision detail "

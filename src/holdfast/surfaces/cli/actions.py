@@ -72,6 +72,10 @@ COMMANDS = {
         "holdfast workstream claim TEXT --evidence PATH:L1-L2",
         "Name lines or a symbol as in {}.",
     ),
+    "workstream.withdraw": (
+        "holdfast workstream withdraw {proof_id}",
+        "{} takes a mistaken run back.",
+    ),
 }
 NOT_QUOTED = ("selection", "statement")  # several words of a command, or no command of a shell
 

@@ -51,6 +51,7 @@ ROUTES = {
     "workstream.show": "GET /api/workstreams",
     "workstream.other": None,
     "workstream.claim": None,
+    "workstream.withdraw": None,
 }
 
 

@@ -59,6 +59,7 @@ CALLS = {
     "workstream.show": "repo_context operation=load",
     "workstream.other": "repo_context operation=decide text=TEXT workstream_id=ID",
     "workstream.claim": 'repo_context operation=claim text=TEXT evidence=["PATH:L1-L2"]',
+    "workstream.withdraw": "repo_context operation=withdraw id={proof_id}",
 }
 
 

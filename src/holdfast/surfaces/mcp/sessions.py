@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.surfaces.mcp import wording
-from holdfast.surfaces.mcp.answer import Answer, make_answer, make_write_answer
+from holdfast.surfaces.mcp.answer import Answer, make_answer, make_write_answer, shorten
 from holdfast.surfaces.mcp.call import NO_SESSION, describe_choice, describe_repeated
 from holdfast.surfaces.mcp.recent import make_brief_event, make_recent
 from holdfast.surfaces.mcp.tool import (
@@ -38,6 +38,8 @@ SESSION_FIELDS = (
     *("id", "name", "chatmode", "client", "git_branch", "started_at", "ended_at"),
     "resumed_from",
 )
+STARTED_FIELDS = ("id", "chatmode", "started_at")
+LABEL_CHARS = 40
 OBJECT: Schema = {"type": "object"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 OTHER_CALLS = "Calls without session_id still mean the session of your client: give this one's id."
@@ -221,7 +223,10 @@ async def _answer_started(call: Call, session: Session, warnings: Sequence[str])
         text = await make_document(call.app, call.caller.worktree)
     if not text:
         return _answer_session(call, session, warnings)
-    data = {"session": _pick_session(call, session), "resume_text": text}
+    known = _pick_session(call, session)
+    if not call.wants_detail:  # the document is what the answer is for
+        known = shorten({name: known[name] for name in STARTED_FIELDS}, LABEL_CHARS, entries=1)
+    data = {"session": known, "resume_text": text}
     return make_answer(data, wording.describe_session, warnings, limit=call.read_limit)
 
 
