@@ -188,6 +188,7 @@ async def test_a_team_server_does_not_check_files_on_its_own_disk():
             setName="files",
             items=["/etc/passwd", "/etc/no-such-file"],
         )
+    async with doors.over_http(era=doors.HANDSHAKE) as client:
         text = (await client.get_prompt("workspace-resume")).messages[0].content.text
 
     assert "- /etc/passwd\n- /etc/no-such-file\n" in text
