@@ -374,11 +374,10 @@ def keep_opened(session: Session, caller: Caller, settings: Settings) -> None:
 async def find_latest(scope: Scope, caller: Caller) -> Session | None:
     """Where work would be continued: the session here that was written last, open or ended.
 
-    Not the caller's own, which has events as soon as it asks, unless there is no other.
+    Not the caller's own, which has events as soon as it asks.
     """
     own = await find_session(scope, None, caller)
-    found = await scope.sessions.find_last_session(caller.worktree, own.session_id)
-    return found or own.session
+    return await scope.sessions.find_last_session(caller.worktree, own.session_id)
 
 
 def _choose_newest(found: Sequence[Session]) -> SessionChoice:

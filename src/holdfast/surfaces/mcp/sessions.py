@@ -38,7 +38,7 @@ SESSION_FIELDS = (
     *("id", "name", "chatmode", "client", "git_branch", "started_at", "ended_at"),
     "resumed_from",
 )
-STARTED_FIELDS = ("id", "chatmode", "started_at")
+STARTED_FIELDS = ("id", "chatmode", "git_branch", "started_at")
 LABEL_CHARS = 40
 OBJECT: Schema = {"type": "object"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
@@ -225,7 +225,8 @@ async def _answer_started(call: Call, session: Session, warnings: Sequence[str])
         return _answer_session(call, session, warnings)
     known = _pick_session(call, session)
     if not call.wants_detail:  # the document is what the answer is for
-        known = shorten({name: known[name] for name in STARTED_FIELDS}, LABEL_CHARS, entries=1)
+        brief = {name: known[name] for name in STARTED_FIELDS if name in known}
+        known = shorten(brief, LABEL_CHARS, entries=1)
     data = {"session": known, "resume_text": text}
     return make_answer(data, wording.describe_session, warnings, limit=call.read_limit)
 
