@@ -20,6 +20,7 @@ from holdfast.ground import ids
 from holdfast.ground.settings import Owner
 from holdfast.sessions import rules
 from holdfast.sessions.errors import SessionEndedError
+from holdfast.sessions.model import make_session
 from holdfast.sessions.store import QUERIES
 from holdfast.storage import errors, postgres_errors, row_groups
 from holdfast.storage import postgres as engine
@@ -403,13 +404,14 @@ async def test_a_native_session_that_ends_while_it_is_looked_for_is_followed_by_
     )
     holder = await asyncpg.connect(postgres_owner_url)
     await holder.execute("select pg_advisory_lock(42)")
-    create = asyncio.ensure_future(sessions.create_session("m", "u1", **native))
+    inserting = sessions.store.create_session(chatmode="m", user_id="u1", **native)
+    create = asyncio.ensure_future(inserting)
     await until_waiting(postgres.dsn(postgres_database), 1)
     await sessions.end_session(old.id)
     await holder.execute("select pg_advisory_unlock(42)")
     await holder.close()
 
-    new = await create
+    new = make_session(await create)
 
     assert (new.id != old.id, new.native_id, new.ended_at) == (True, "n1", None)
     assert (await sessions.get_state(new.id)).scratchpad == {}
