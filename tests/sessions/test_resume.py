@@ -248,3 +248,18 @@ async def test_a_relative_file_is_looked_for_in_the_session_s_working_tree(sessi
     await sessions.set_relevant_context(s.id, "files", ["notes.md", "gone.md"])
 
     assert await sessions.get_resume_text(s.id) == "Relevant files:\n- notes.md\n(1 file not found)"
+
+
+async def test_a_client_that_goes_on_continues_the_last_session_of_its_native_id(sessions):
+    native = {"client": "claude", "native_id": "n1"}
+    await sessions.resume_native_session("claude", "n1")
+    assert await sessions.list_sessions() == [], "one that was never seen is not begun"
+    first = await sessions.create_session("m", "u1", **native)
+
+    await sessions.resume_native_session("claude", "n1")
+    assert [session.id for session in await sessions.list_sessions()] == [first.id]
+    await sessions.end_session(first.id)
+    await sessions.resume_native_session("claude", "n1")
+
+    following = await sessions.find_native_session("claude", "n1")
+    assert (following.resumed_from, following.native_id) == (first.id, "n1")
