@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from holdfast.sessions import context_sets
+from holdfast.sessions import changing, context_sets
 from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.storage.outbox import Outbox
 from tests.sessions.tables import nothing_changes
@@ -252,14 +252,14 @@ async def test_a_relative_file_is_looked_for_in_the_session_s_working_tree(sessi
 
 async def test_a_client_that_goes_on_continues_the_last_session_of_its_native_id(sessions):
     native = {"client": "claude", "native_id": "n1"}
-    await sessions.resume_native_session("claude", "n1")
+    await changing.resume_native(sessions.store, "claude", "n1")
     assert await sessions.list_sessions() == [], "one that was never seen is not begun"
     first = await sessions.create_session("m", "u1", **native)
 
-    await sessions.resume_native_session("claude", "n1")
+    await changing.resume_native(sessions.store, "claude", "n1")
     assert [session.id for session in await sessions.list_sessions()] == [first.id]
     await sessions.end_session(first.id)
-    await sessions.resume_native_session("claude", "n1")
+    await changing.resume_native(sessions.store, "claude", "n1")
 
     following = await sessions.find_native_session("claude", "n1")
     assert (following.resumed_from, following.native_id) == (first.id, "n1")
