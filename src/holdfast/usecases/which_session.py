@@ -346,22 +346,21 @@ async def write_in_session(
         if done.is_first:
             return done, choice
         return done, SessionChoice()  # a repeated request is about the session of the first
-    started: list[Session] = []
+    started: Session | None = None
 
     async def start_and_run(inside: Scope) -> R:
         # Looked for once more, because another call may have started one since.
+        nonlocal started
         found = await find_session(inside, session_id, caller)
-        session = found.session
-        started.clear()
-        if session is None:
-            session = await start_session(inside, caller, settings.developer)
-            started.append(session)
-        return await verb(inside, session)
+        started = None
+        if found.session is None:
+            started = await start_session(inside, caller, settings.developer)
+        return await verb(inside, found.session or started)
 
     async with starting or nullcontext():
         done = await write(scope, replace(request, is_whole=True), start_and_run)
-        for session in started:
-            keep_opened(session, caller, settings)
+        if started is not None:
+            keep_opened(started, caller, settings)
         return done, choice
 
 
