@@ -36,6 +36,15 @@ def test_start_prints_the_id_and_nothing_else(cli: Call):
     assert cli("session", "show", answer.out.strip(), "--json").document["id"] == answer.out.strip()
 
 
+def test_start_hands_a_program_what_to_continue_from(cli: Call):
+    first = cli("session", "start", "--chatmode", "debug").out.strip()
+    append_messages(cli, first, "Stop after three letters")
+
+    started = cli("session", "start", "--chatmode", "debug", "--json").document
+
+    assert "> Stop after three letters" in started["resume_text"]
+
+
 def test_start_stores_every_option(cli: Call, project: Path):
     options = (
         "--user",

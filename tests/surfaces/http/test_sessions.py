@@ -165,6 +165,17 @@ def test_an_ended_session_refuses_events_and_continues_in_a_new_one(api, server)
     )
 
 
+def test_a_new_session_is_handed_what_to_continue_from(api):
+    first = api.post("/api/sessions", json={"chatmode": "debug"}).json()
+    event = {"type": "user_message", "role": "user", "content": "Stop after three letters"}
+    api.post(f"/api/sessions/{first['id']}/events", json=event)
+
+    second = api.post("/api/sessions", json={"chatmode": "debug"}).json()
+
+    assert first["resume"] == ""
+    assert "> Stop after three letters" in second["resume"]
+
+
 def test_an_open_session_is_resumed_as_it_is(api):
     session = create_session(api)
 

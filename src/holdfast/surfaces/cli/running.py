@@ -143,6 +143,10 @@ def answers(function: Callable[..., Output]) -> Callable[..., int]:
     return command
 
 
+def wants_json() -> bool:
+    return bool(click.get_current_context().meta["json"])
+
+
 def prints(function: Callable[..., Output]) -> Callable[..., int]:
     """Give a command the app, print what it answers, and close the store."""
 

@@ -27,8 +27,9 @@ from holdfast.surfaces.cli.running import (
     here,
     prints,
     run_write,
+    wants_json,
 )
-from holdfast.usecases.continuation import hand_over
+from holdfast.usecases.continuation import hand_over, make_document
 from holdfast.usecases.location import locate_branch
 from holdfast.usecases.session_status import find_statuses
 
@@ -65,7 +66,10 @@ def start(app: App, chatmode: str, user: str | None, branch: str | None, **field
         lambda scope: scope.sessions.create_session(chatmode, worktree=worktree, **fields),
     )
     warnings = _list_name_warnings(app, session)
-    return Output(session.to_dict(), session.id, warnings)
+    data = session.to_dict()
+    if wants_json():  # a script that reads the text wants the id alone
+        data["resume_text"] = app.run(make_document(app, worktree))
+    return Output(data, session.id, warnings)
 
 
 @command.command("append")

@@ -24,7 +24,7 @@ from holdfast.surfaces.http.bodies import JsonRoute
 from holdfast.surfaces.http.changes import PARAMETERS, parse_change
 from holdfast.surfaces.http.conditions import session_tag, state_tag
 from holdfast.surfaces.http.here import KEY, Here, SeenFiles, SessionId, find_key
-from holdfast.usecases.continuation import hand_over
+from holdfast.usecases.continuation import hand_over, make_document
 from holdfast.usecases.session_status import find_statuses
 from holdfast.write import Request, write
 
@@ -55,7 +55,7 @@ async def list_sessions(app: Here, page: Annotated[models.SessionsPage, Query()]
 @router.post(
     "",
     status_code=201,
-    responses={201: {"model": models.Session}},
+    responses={201: {"model": models.SessionWithResume}},
     openapi_extra={"parameters": [KEY]},
 )
 async def create_session(app: Here, sent: HttpRequest, body: models.StartSession) -> Response:
@@ -66,7 +66,8 @@ async def create_session(app: Here, sent: HttpRequest, body: models.StartSession
     key = find_key(sent)
     request = Request("session.start", fields, key=key, target="http", read_again=_get_session)
     done = await write(app.scope, request, lambda scope: scope.sessions.create_session(**fields))
-    return answer(done.result, status=201, location=True)
+    text = await make_document(app, _find_place(app, done.result))
+    return answer(done.result, status=201, location=True, resume=text)
 
 
 @router.get("/{session_id}", responses={200: {"model": models.ShownSession}})
@@ -130,9 +131,7 @@ async def resume_session(
         change.scope, request, lambda scope: scope.sessions.resume_session(change.session_id)
     )
     session = done.result
-    # Of the server's files only the checkout that it was started for is looked at.
-    place = app.folder if app.folder == session.worktree else None
-    text = await hand_over(app, session, worktree=place, exists=exists)
+    text = await hand_over(app, session, worktree=_find_place(app, session), exists=exists)
     if session.id == change.session_id:
         return answer(session, resume=text)
     return answer(session, status=201, location=True, resume=text)
@@ -241,6 +240,11 @@ def answer(session: Session, *, status: int = 200, location: bool = False, **mor
 
 def answer_state(state: SessionState) -> Response:
     return JSONResponse(state.to_dict(), headers={"ETag": state_tag(state)})
+
+
+def _find_place(app: App, session: Session) -> str | None:
+    """Of the server's files only the checkout that it was started for is looked at."""
+    return app.folder if app.folder == session.worktree else None
 
 
 async def _get_session(scope: Scope, session_id: str) -> Session:
