@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.bundles import quoting, sections
-from holdfast.bundles.model import Gathered, LastSession, Section, WorkingNotes
+from holdfast.bundles.model import Gathered, LastRequest, LastSession, Section, WorkingNotes
 from holdfast.workstreams.model import JudgedDecision, NotedChange, Staleness
 from tests.bundles.filled import fill_every_field
 from tests.bundles.situations import (
@@ -88,7 +88,7 @@ def test_the_state_of_the_session_is_shown_without_sharing_too():
         task="the retry of send()",
         next_steps=("count the first",),
         blockers=("finance has not answered",),
-        in_progress=("src/levels.py",),
+        in_progress=("src/levels.py", "src/letters.py"),
         files=("docs/spec.md",),
         decisions=("letters leave at 08:00",),
         others=("mood: good",),
@@ -99,10 +99,20 @@ def test_the_state_of_the_session_is_shown_without_sharing_too():
 
     assert texts(told, "next") == ["now: the retry of send() (src/levels.py)", "1. count the first"]
     assert texts(told, "blocked") == ["BLOCKED finance has not answered"]
-    assert texts(told, "files") == ["docs/spec.md"]
+    assert texts(told, "files") == ["src/letters.py", "docs/spec.md"]
     assert texts(told, "environment") == ["ENVIRONMENT in the container"]
     assert texts(told, "notes") == ["| mood: good"]
     assert "decided" not in sections_by_name(told), "sharing gates decisions"
+
+
+def test_a_request_of_one_long_paragraph_is_quoted_whole():
+    words = [f"word{number}" for number in range(100)]
+    told = replace(FLAG_OFF, request=LastRequest(" ".join(words), "event e-1", NOW))
+
+    lines = texts(told, "request")
+
+    assert all(line.startswith("> ") and len(line) <= 200 for line in lines)
+    assert " ".join(line.removeprefix("> ") for line in lines).split() == words
 
 
 def test_an_empty_context_says_so():
@@ -157,7 +167,9 @@ def test_where_no_noted_file_changed_only_the_summary_is_marked(staleness, mark,
 
     told = judging(PLANNING, context=context, staleness=staleness)
 
-    assert "STALE" not in sections_by_name(told)["repo"].title
+    repo = sections_by_name(told)["repo"].title
+    assert "STALE" not in repo
+    assert repo.endswith(" 4 other files changed; none is noted here.") == bool(staleness.others)
     assert "changed" not in sections_by_name(told)
     assert sections_by_name(told)["goal"].title == f"GOAL{mark}"
     assert sections_by_name(told)["summary"].title == f"SUMMARY (11-14 17:42, {said})"

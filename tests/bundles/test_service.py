@@ -114,7 +114,7 @@ async def test_the_last_request_of_the_session_is_quoted_verbatim(bundles, sessi
 
     assert "LAST REQUEST (user, " in bundle.text
     assert ")\n> stop after 3\n> not 4\n" in bundle.text
-    assert "Last session: codex, unanswered " in bundle.text
+    assert "Last session: codex, cut off at " in bundle.text
     told = next(section for section in bundle.sections if section.section.name == "request")
     assert told.items[0].source == f"event {asked.id}"
 
@@ -132,7 +132,7 @@ async def test_a_new_session_sees_the_last_request_of_the_previous_one(bundles, 
     bundle = await bundles.build("implementation", session_id=new.id)
 
     assert "> stop after 3\n" in bundle.text
-    assert "Last session: codex, answered " in bundle.text
+    assert "Last session: codex, answered at " in bundle.text
 
 
 async def test_a_forgotten_request_is_not_shown(bundles, sessions):

@@ -4,9 +4,9 @@ The head's first line and pinned sections stand whole, or the total is refused. 
 goes to the other sections in the order of rank, in two passes: in the first each may fill its
 maximum, in the second all that is left. Where an item does not fit, as much of it stands as room
 allows, and the pass is over: nothing of a lower rank stands while something of a higher rank was
-cut for room. Lines are shortened first, down to half their length, so that more of them stand.
-A section keeps its items from the first on and counts the rest. Whatever is missing
-or shortened is a cut with its reason.
+cut for room. Lines are shortened first (`LINES`), so that more of them stand. A section keeps its
+items from the first on and counts the rest. Whatever is missing or shortened is a cut with its
+reason.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from holdfast.bundles.model import (
 )
 from holdfast.bundles.render import BETWEEN, write_head_line, write_legend
 from holdfast.errors import InvalidValueError
-from holdfast.ground.text import cut
+from holdfast.ground.text import ELLIPSIS, cut
 
 LEAST = 450
 SHORTEST = 40  # less of a sentence says nothing
@@ -197,10 +197,16 @@ def _cut_to_beginning(item: Item, room: int) -> Item | None:
     body_room = room - len(end)
     if body_room < SHORTEST:
         return None
-    beginning = cut(body, body_room)
+    beginning = cut(_leave_short_reason(item, body, body_room), body_room)
     if not item.is_prose and not ends_at_word(beginning, body):
         return None
     return replace(item, text=beginning + end)
+
+
+def _leave_short_reason(item: Item, body: str, room: int) -> str:
+    if not item.why_at or room >= item.why_at + SHORTEST:
+        return body
+    return body[: item.why_at].removesuffix(ELLIPSIS) + ELLIPSIS
 
 
 # --- what became of a section ---------------------------------------------------------------------

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PHASES = ("planning", "implementation")
 OURS = "holdfast"  # the source of our own words
 LINE_CHARS = 200
+STALE_SHOWN = 3  # a reader who meets ten warnings reads none
 CONTINUED = "\n  "
 
 
@@ -149,7 +150,7 @@ class Item:
 
 def ends_at_word(beginning: str, whole: str) -> bool:
     rest = whole[len(beginning.removesuffix(ELLIPSIS)) :]
-    return not rest or rest.startswith(" ")
+    return not rest or rest.startswith((" ", ": ", ELLIPSIS))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_cut_lines, list_section, list_shortened
-from holdfast.bundles.model import LINE_CHARS, Cut, Gathered, Item, Section, WorkingNotes
+from holdfast.bundles.model import (
+    LINE_CHARS,
+    STALE_SHOWN,
+    Cut,
+    Gathered,
+    Item,
+    Section,
+    WorkingNotes,
+)
 from holdfast.bundles.quoting import (
     LABEL_CHARS,
     NAME_CHARS,
@@ -31,6 +39,7 @@ from holdfast.bundles.summary import SummaryParts, split_summary
 from holdfast.workstreams.completion import find_completion
 from holdfast.workstreams.entries import DECISION_STATUSES, Summary
 from holdfast.workstreams.model import (
+    SUMMARY,
     VERDICTS,
     JudgedClaim,
     JudgedContext,
@@ -39,9 +48,7 @@ from holdfast.workstreams.model import (
 )
 from holdfast.workstreams.staleness import EDITED
 
-STALE_SHOWN = 3
 POINTER = "file pointer"
-SUMMARY = "working_summary"
 GONE = "its evidence is gone"
 
 _GOAL_WORD = re.compile(r"^\s*goals?\s*[:=-]\s*", re.IGNORECASE)
@@ -389,7 +396,8 @@ def make_files(judged: JudgedContext, gathered: Gathered) -> Section:
 def list_noted_paths(gathered: Gathered) -> list[NotedFile]:
     """What the scratchpad names."""
     notes = gathered.notes
-    return [NotedFile(path, write_path(gathered, path)) for path in notes.files]
+    paths = [*notes.in_progress[1:], *notes.files]  # the first stands beside the task
+    return [NotedFile(path, write_path(gathered, path)) for path in paths]
 
 
 def write_path(gathered: Gathered, path: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from holdfast.bundles.cuts import list_cut_lines, list_section
-from holdfast.bundles.model import LINE_CHARS, Cut, Gathered, Item, Section
+from holdfast.bundles.model import LINE_CHARS, STALE_SHOWN, Cut, Gathered, Item, Section
 from holdfast.bundles.note_sections import (
     GONE,
     cut_claim,
@@ -20,13 +20,16 @@ from holdfast.bundles.note_sections import (
     write_claim,
 )
 from holdfast.bundles.quoting import NAME_CHARS, PROSE_CHARS, WORD_CHARS, quote, write_line
-from holdfast.bundles.run_sections import CHECKLIST, RUN
 from holdfast.bundles.summary import split_summary
-from holdfast.ground.fence import make_nonce
-from holdfast.workstreams.model import JudgedClaim, JudgedContext, JudgedDecision, NotedStep
-
-SUMMARY = "working_summary"
-STALE_SHOWN = 3
+from holdfast.ground.fence import mark_others
+from holdfast.workstreams.model import (
+    CHECKLIST,
+    RUN,
+    SUMMARY,
+    JudgedClaim,
+    JudgedContext,
+    JudgedDecision,
+)
 
 NotedItem = tuple[str | None, Item]  # what was noted, and the line it is shown as
 
@@ -44,20 +47,18 @@ def make_others(judged: JudgedContext, gathered: Gathered) -> Section:
     gone = (*list_cut_lines("others", noted), *_cut_claims(judged))
     if not items:
         return Section("others", "", gone=gone)
-    nonce = make_nonce(gathered.fence_key, "\n".join(item.text for item in items))
+    first, last = mark_others(gathered.fence_key, [item.text for item in items])
     return list_section(
         "others",
-        f"NOTES OF OTHERS, from the repository [untrusted text {nonce}]",
+        first,
         items,
-        tail=f"[end of untrusted text {nonce}]",
+        tail=last,
         gone=gone,
     )
 
 
 def _list_steps(judged: JudgedContext) -> list[NotedItem]:
-    steps = [step for step in judged.inherited.steps if not step.is_own]
-    if CHECKLIST in judged.foreign:
-        steps += [NotedStep(step) for step in judged.context.checklist]
+    steps = [step for step in judged.all_steps if not step.is_own]
     name = judged.inherited.name_origin
     return [_write("next", step.text, of=name(step.of), source=CHECKLIST) for step in steps]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
-from holdfast.bundles.model import Gathered, Item, Section
+from holdfast.bundles.model import STALE_SHOWN, Gathered, Item, Section
 from holdfast.bundles.quoting import (
     LABEL_CHARS,
     NAME_CHARS,
@@ -25,7 +25,6 @@ from holdfast.bundles.quoting import (
 from holdfast.ground.text import plural
 from holdfast.workstreams.model import JudgedContext, NotedChange, Staleness
 
-STALE_SHOWN = 3
 CONTEXT = "repo context"
 
 _WORST_FIRST = ("gone", "changed", "new")
@@ -47,7 +46,7 @@ def _describe_last_session(gathered: Gathered) -> str:
     on = ""
     if last.branch and last.branch != gathered.branch:
         on = f" on {quote(last.branch, NAME_CHARS)}"
-    end = "answered" if last.is_answered else "unanswered"
+    end = "answered at" if last.is_answered else "cut off at"
     at = format_moment(last.ends_at, gathered.now)
     return f" Last session: {client}{on}, {end} {at}."
 
@@ -101,11 +100,13 @@ def make_repo(judged: JudgedContext) -> Section:
     text = f"REPO {where}; {uncommitted}."
     if judged.staleness.changed:
         text += f" {_describe_stale(judged.staleness)}"
+    elif judged.staleness.others:
+        text += f" {_describe_others(judged.staleness)}"
     return Section("repo", text, pinned=True)
 
 
 def _describe_stale(staleness: Staleness) -> str:
-    """Only where a noted file changed: what changed elsewhere is told beside the summary."""
+    """Only where a noted file changed."""
     mark = "STALE IN PART"
     if len(staleness.changed) == staleness.noted:
         mark = "STALE"
@@ -113,6 +114,11 @@ def _describe_stale(staleness: Staleness) -> str:
     if staleness.others:
         counts += f", +{plural(staleness.others, 'other')}"
     return f"{mark}: {counts}."
+
+
+def _describe_others(staleness: Staleness) -> str:
+    changed = plural(staleness.others, "other file")
+    return f"{changed} changed; none is noted here."
 
 
 def _describe_since(judged: JudgedContext) -> str:

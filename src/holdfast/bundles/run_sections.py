@@ -27,15 +27,14 @@ from holdfast.bundles.quoting import (
 )
 from holdfast.ground.text import plural
 from holdfast.workstreams.entries import NotedRun
-from holdfast.workstreams.model import JudgedContext, NotedStep, Proof
+from holdfast.workstreams.model import CHECKLIST, RUN, JudgedContext, NotedStep, Proof
 
 ERRORS_SHOWN = 3
 COMMANDS_SHOWN = 2
 OUTPUT_LINES = 3
-LAST_RUN, LAST_ERRORS, CHECKLIST, RUN = "last run", "last errors", "checklist", "last_run"
+LAST_RUN, LAST_ERRORS = "last run", "last errors"
 
 LastRun = Proof | NotedRun
-FILES_SHOWN = 1
 NEXT = "NEXT "  # stands on the line of the first item
 _WORDS = re.compile(r"\w")
 _WORD = re.compile(r"\w{3,}")
@@ -178,7 +177,7 @@ def _make_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Sectio
 def _write_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Item:
     at = format_moment(proof.ran_at, now)
     outcome = f" → {_describe_outcome(proof)}{_describe_failures(proof, judged)}"
-    if proof.tree != judged.tree:
+    if proof.exit_code and proof.tree != judged.tree:
         outcome += ", older tree"
     text = f"LAST RUN {at} {_write_command(proof)}"
     return Item.with_end(text, outcome, _name_proof(proof))
@@ -229,7 +228,8 @@ def make_next(judged: JudgedContext | None, gathered: Gathered) -> Section:
         noted += _list_steps_of_summary(judged)
     steps: list[tuple[str, str]] = []
     if judged:
-        steps += [(_write_inherited(judged, step), CHECKLIST) for step in _list_steps(judged)]
+        own = [step for step in judged.all_steps if step.is_own]
+        steps += [(_write_inherited(judged, step), CHECKLIST) for step in own]
     steps += [(text, notes.source) for text in notes.next_steps]
     for number, (text, source) in enumerate(steps, start=1):
         noted.append((text, _write_step(f"{number}. ", text, source)))
@@ -239,25 +239,14 @@ def make_next(judged: JudgedContext | None, gathered: Gathered) -> Section:
 
 
 def _list_task(gathered: Gathered) -> list[tuple[str, Item]]:
-    """What is being done, and in which files."""
+    """What is being done, and in which file; further ones are in the list of files."""
     notes = gathered.notes
-    paths = [write_path(gathered, path) for path in notes.in_progress[:FILES_SHOWN]]
-    files = ", ".join(paths)
-    is_short = len(files) <= LABEL_CHARS
-    if notes.task and files and is_short:
-        item = _write_step("now: ", notes.task, notes.source, end=f" ({files})")
+    file = "".join(write_path(gathered, path) for path in notes.in_progress[:1])
+    if notes.task and file and len(file) <= LABEL_CHARS:
+        item = _write_step("now: ", notes.task, notes.source, end=f" ({file})")
         return [(notes.task, item)]
-    texts = [notes.task, files] if is_short else [notes.task, *paths]
-    return [(text, _write_step("now: ", text, notes.source)) for text in texts if text]
-
-
-def _list_steps(judged: JudgedContext) -> list[NotedStep]:
-    """One's own, and those of merged branches."""
-    own = []
-    if CHECKLIST not in judged.foreign:
-        own = [NotedStep(step) for step in judged.context.checklist]
-    inherited = [step for step in judged.inherited.steps if step.is_own]
-    return [*own, *inherited]
+    texts = [text for text in (notes.task, file) if text]
+    return [(text, _write_step("now: ", text, notes.source)) for text in texts]
 
 
 def _write_inherited(judged: JudgedContext, step: NotedStep) -> str:

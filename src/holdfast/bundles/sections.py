@@ -113,7 +113,6 @@ BELONGS_TO = {
     "blocked": STEPS,
     "open": STEPS,
     "rejected": ("decided",),
-    "claims": ("summary",),
     "files": LAST,
     "environment": LAST,
     "works": LAST,

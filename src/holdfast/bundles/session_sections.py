@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -21,6 +22,7 @@ from holdfast.bundles.quoting import (
 )
 
 PROSE_LINES = 40
+QUOTED = "> "
 RULE_CATEGORIES = ("rule", "rules", "constraint", "constraints", "convention", "preference")
 
 
@@ -28,8 +30,8 @@ def make_request(gathered: Gathered) -> Section:
     request = gathered.request
     if request is None:
         return Section("request", "")
-    lines = quote_lines(request.text)
-    items = [Item(write_line("> ", line), request.source, is_prose=True) for line in lines]
+    lines = [line for text in quote_lines(request.text) for line in _wrap(text)]
+    items = [Item(QUOTED + line, request.source, is_prose=True) for line in lines]
     why = f"only the first {PROSE_LINES} lines are shown"
     said_at = format_moment(request.said_at, gathered.now)
     return list_section(
@@ -37,8 +39,12 @@ def make_request(gathered: Gathered) -> Section:
         f"LAST REQUEST (user, {said_at})",
         items[:PROSE_LINES],
         held=hold_back("request", items[PROSE_LINES:], why),
-        gone=list_shortened("request", lines, request.source, TEXT_CHARS),
     )
+
+
+def _wrap(text: str) -> list[str]:
+    """A long paragraph on several lines: a request is quoted whole where there is room."""
+    return textwrap.wrap(text, LINE_CHARS - len(QUOTED), break_on_hyphens=False)
 
 
 def make_blocked(gathered: Gathered) -> Section:

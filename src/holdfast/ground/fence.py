@@ -99,9 +99,12 @@ def clean(text: str) -> str:
     return _disarm(_remove_unseen(text))
 
 
-def make_nonce(key: bytes, content: str) -> str:
-    """For two markers around lines that a caller has quoted itself."""
-    return first_absent(_make_nonces(key, content), content)[:SHORT_NONCE_CHARS]
+def mark_others(key: bytes, lines: Iterable[str]) -> tuple[str, str]:
+    """The two markers around notes of others, whose lines a caller has quoted itself."""
+    content = "\n".join(lines)
+    nonce = first_absent(_make_nonces(key, content), content)[:SHORT_NONCE_CHARS]
+    first = f"NOTES OF OTHERS, from the repository [untrusted text {nonce}]"
+    return first, f"[end of untrusted text {nonce}]"
 
 
 def fence_key(home: str) -> bytes:

@@ -6,6 +6,7 @@ it is beside it, never inside.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -23,6 +24,7 @@ from holdfast.workstreams.entries import (
 from holdfast.workstreams.evidence import CommandEvidence
 
 PHASES = ("planning", "implementation")
+SUMMARY, RUN, CHECKLIST = "working_summary", "last_run", "checklist"  # fields of a document
 VERDICTS = ("ok", "moved", "changed", "gone")  # from true to false
 
 StandingEntry = TypeVar("StandingEntry", Decision, Claim)
@@ -304,6 +306,11 @@ class Proof:
     def passed(self) -> bool:
         return self.exit_code == 0 and self.tree is not None
 
+    @property
+    def words(self) -> str:
+        """What stands for it in a sentence."""
+        return f"{shlex.join(self.command)} → exit {self.exit_code}"
+
     @classmethod
     def from_dict(cls, proof_id: str, content: Mapping[str, Any]) -> Proof:
         """As the journal has it; names that a later version added are not ours."""
@@ -352,6 +359,20 @@ class JudgedContext:
     proofs: tuple[Proof, ...] = ()
     inherited: Inherited = Inherited()
     foreign: frozenset[str] = frozenset()  # fields whose content was not written on this machine
+
+    @property
+    def decisions_elsewhere(self) -> tuple[JudgedDecision, ...]:
+        return (*self.shared_decisions, *self.inherited.decisions)
+
+    @property
+    def all_claims(self) -> tuple[JudgedClaim, ...]:
+        return (*self.claims, *self.inherited.claims)
+
+    @property
+    def all_steps(self) -> tuple[NotedStep, ...]:
+        own = CHECKLIST not in self.foreign
+        steps = [NotedStep(step, is_own=own) for step in self.context.checklist]
+        return (*steps, *self.inherited.steps)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -13,6 +13,9 @@ from dataclasses import replace
 from holdfast.ground import canonical
 from holdfast.workstreams.entries import Claim, ContextFields, Decision, NotedRun, Summary
 from holdfast.workstreams.model import (
+    CHECKLIST,
+    RUN,
+    SUMMARY,
     Inherited,
     JudgedClaim,
     JudgedContext,
@@ -22,7 +25,6 @@ from holdfast.workstreams.model import (
 )
 
 HASH_CHARS = 16
-SUMMARY, RUN, CHECKLIST = "working_summary", "last_run", "checklist"
 
 
 def list_own(
