@@ -17,6 +17,7 @@ from holdfast.workstreams.model import (
     JudgedDecision,
     JudgedEvidence,
     NotedChange,
+    NotedStep,
     Proof,
     RepoContext,
 )
@@ -32,8 +33,9 @@ VERIFIED_BY = {"hand": "by hand", "commit": "everything is committed"}
 def describe_context(judged: JudgedContext) -> str:
     context = judged.context
     own = [describe_decision(decision) for decision in judged.decisions]
-    shared = [describe_decision(decision) for decision in judged.shared_decisions]
-    claims = [describe_claim(claim) for claim in judged.claims]
+    shared = [describe_decision(decision) for decision in judged.decisions_elsewhere]
+    claims = [describe_claim(claim) for claim in judged.all_claims]
+    steps = [_describe_step(step) for step in judged.all_steps]
     files = [_on_one_line(str(pointer)) for pointer in context.pointers]
     proofs = [describe_proof(proof, judged.tree) for proof in judged.proofs[:PROOFS_SHOWN]]
     parts = [
@@ -43,7 +45,7 @@ def describe_context(judged: JudgedContext) -> str:
         _list_lines("Decisions", own),
         _list_lines("Decisions made elsewhere", shared),
         _list_lines("Claims", claims),
-        _list_lines("Next", _list_steps(context.checklist)),
+        _list_lines("Next", _list_steps(steps)),
         _list_lines("Files", files),
         _describe_last_failure(context.failed_run),
         _list_lines("Proofs", proofs),
@@ -80,12 +82,18 @@ def describe_decision(judged: JudgedDecision) -> str:
 
 def describe_claim(claim: JudgedClaim) -> str:
     text = f"[{claim.verdict}] {claim.claim}"
+    if claim.of:
+        text += f" (noted on {claim.of})"
     if claim.verdict not in NOT_DOUBTFUL:
         text += " (unproven)"
     where = ", ".join(_describe_evidence(evidence) for evidence in claim.evidence)
     if where:
         text += f" · {where}"
     return _shorten(text)
+
+
+def _describe_step(step: NotedStep) -> str:
+    return f"{step.text} (noted on {step.of})" if step.of else step.text
 
 
 def describe_checklist(items: Sequence[str]) -> str:

@@ -238,7 +238,7 @@ def describe_summary(judged: JudgedContext) -> str:
 
 def list_decisions(judged: JudgedContext) -> list[DecisionShown]:
     """Open ones first, then what holds, then what was rejected; of each the newest first."""
-    newest_first = reversed((*judged.decisions, *judged.shared_decisions))
+    newest_first = reversed((*judged.decisions, *judged.decisions_elsewhere))
     ordered = sorted(newest_first, key=lambda each: DECISION_STATUSES.index(each.status))
     return [_show_decision(decision) for decision in ordered[:DECISIONS_SHOWN]]
 

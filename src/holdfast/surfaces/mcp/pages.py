@@ -11,17 +11,23 @@ import binascii
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, fence
 from holdfast.surfaces.mcp.answer import READ_CHARS, count_chars, count_fitting, shorten
-from holdfast.surfaces.mcp.wording import write_sections
+from holdfast.surfaces.mcp.wording import quote_line, write_sections
 
 if TYPE_CHECKING:
     from holdfast.workstreams.entries import NotedRun
-    from holdfast.workstreams.model import JudgedClaim, JudgedContext, JudgedDecision, NotedChange
+    from holdfast.workstreams.model import (
+        JudgedClaim,
+        JudgedContext,
+        JudgedDecision,
+        NotedChange,
+        NotedStep,
+    )
 
 PIECE_CHARS = 1_500  # of a text in an entry; the rest follows in entries of its own
 ENTRY_CHARS = 5_000
@@ -49,11 +55,12 @@ _CURSOR = re.compile("([0-9a-f]{16})([0-9a-f]{16})([0-9]{1,9})")
 class PageEntry:
     section: str
     value: Any
+    is_own: bool = True  # written on this machine
 
     @property
     def chars(self) -> int:
         """What it adds to a page at most, in JSON or as prose."""
-        as_text = sum(len(line) + 1 for line in write_sections(self._alone()))
+        as_text = sum(len(quote_line(line)) + 1 for line in write_sections(self._alone()))
         return max(count_chars(self._alone()), as_text)
 
     @property
@@ -79,6 +86,9 @@ class Page:
                 sections[entry.section] = entry.value
             else:
                 sections[entry.section] = [*sections.get(entry.section, ()), entry.value]
+        foreign = {entry.section for entry in self.entries if not entry.is_own}
+        if foreign:
+            sections["of_others"] = sorted(foreign)
         return sections
 
 
@@ -99,21 +109,13 @@ def make_page(
 
 def list_entries(judged: JudgedContext) -> list[PageEntry]:
     """Everything that is noted: what to go on with first, then the newest."""
-    return [
-        PageEntry(section, part)
-        for section, value in _list_values(judged)
-        for part in _split(section, fence_value(value))
-    ]
+    return [part for entry in _list_noted(judged) for part in _split_entry(entry)]
 
 
 def list_claims(judged: JudgedContext) -> list[PageEntry]:
     """Those that no longer hold first, then the newest."""
     doubtful_first = sorted(_list_newest_claims(judged), key=lambda claim: claim.holds)
-    return [
-        PageEntry("claims", part)
-        for claim in doubtful_first
-        for part in _split("claims", fence_value(make_claim(claim)))
-    ]
+    return [part for claim in doubtful_first for part in _split_entry(_enter_claim(claim))]
 
 
 # --- what is told ---------------------------------------------------------------------------------
@@ -163,46 +165,65 @@ def _describe_change(change: NotedChange) -> str:
     return text
 
 
-def _list_values(judged: JudgedContext) -> Iterator[tuple[str, Any]]:
+def _list_noted(judged: JudgedContext) -> Iterator[PageEntry]:
     context = judged.context
+    foreign = judged.foreign
     summary = context.summary
     if summary:
-        yield "working_summary", {**_pick_summary(summary), "stale": judged.staleness.stale}
+        told = {**_pick_summary(summary), "stale": judged.staleness.stale}
+        yield PageEntry("working_summary", told, "working_summary" not in foreign)
     if context.last_run:
-        yield "last_run", make_run(context.last_run)
-    yield from [("checklist", step) for step in context.checklist]
+        yield PageEntry("last_run", make_run(context.last_run), "last_run" not in foreign)
+    for step in judged.all_steps:
+        yield PageEntry("checklist", _write_step(step), step.is_own)
     for section, decisions in (
         ("open_decisions", judged.decisions),
-        ("shared_decisions", judged.shared_decisions),
+        ("shared_decisions", judged.decisions_elsewhere),
     ):
-        newest = sorted(decisions, key=lambda each: each.changed_at)[::-1]
-        yield from [(section, make_decision(decision)) for decision in newest]
-    yield from [("claims", make_claim(claim)) for claim in _list_newest_claims(judged)]
-    yield from [("file_pointers", str(pointer)) for pointer in context.pointers]
-    yield from [("pinned_rules", rule) for rule in judged.rules]
-    others = context.fields.other_summaries or ()
-    yield from [("other_summaries", _pick_summary(other)) for other in others if other.text]
+        for decision in sorted(decisions, key=lambda each: each.changed_at)[::-1]:
+            yield PageEntry(section, make_decision(decision), decision.is_own)
+    yield from map(_enter_claim, _list_newest_claims(judged))
+    yield from [PageEntry("file_pointers", str(pointer)) for pointer in context.pointers]
+    yield from [PageEntry("pinned_rules", rule) for rule in judged.rules]
+    yield from _list_history(judged)
+
+
+def _list_history(judged: JudgedContext) -> Iterator[PageEntry]:
+    """What was noted before, and what was run."""
+    context = judged.context
+    for other in context.fields.other_summaries or ():
+        if other.text:  # two that were merged: either may be another's
+            yield PageEntry("other_summaries", _pick_summary(other), is_own=False)
     failed = context.failed_run
     earlier = [run for run in context.last_errors if failed is None or run.uid != failed.uid]
     for run in reversed(earlier):
-        yield "last_errors", make_run(run)
+        yield PageEntry("last_errors", make_run(run), "last_run" not in judged.foreign)
     for proof in judged.proofs:
         short = proof.to_short_dict(judged.tree)
-        yield "proofs", {**short, "command": shlex.join(proof.command)}
+        yield PageEntry("proofs", {**short, "command": shlex.join(proof.command)})
+
+
+def _enter_claim(judged: JudgedClaim) -> PageEntry:
+    return PageEntry("claims", make_claim(judged), judged.is_own)
+
+
+def _write_step(step: NotedStep) -> str:
+    return f"({step.of}) {step.text}" if step.of else step.text
 
 
 def _list_newest_claims(judged: JudgedContext) -> list[JudgedClaim]:
-    return sorted(judged.claims, key=lambda claim: claim.claimed_at)[::-1]
+    return sorted(judged.all_claims, key=lambda claim: claim.claimed_at)[::-1]
 
 
 def make_decision(judged: JudgedDecision) -> dict[str, Any]:
-    names = ("id", "text", "status", "because", "by", "updated_at", "of")
+    names = ("id", "text", "status", "because", "by", "updated_at", "of", "is_own")
     return _pick(judged.to_dict(), *names)
 
 
 def make_claim(judged: JudgedClaim) -> dict[str, Any]:
     """A claim with its verdict; of its evidence what a reader needs."""
-    claim = _pick(judged.to_dict(), "id", "claim", "kind", "verdict", "holds", "claimed_at")
+    known = ("id", "claim", "kind", "verdict", "holds", "claimed_at", "of", "is_own")
+    claim = _pick(judged.to_dict(), *known)
     names = ("text", "verdict", "why")
     pieces = []
     for evidence in judged.evidence:
@@ -239,6 +260,11 @@ def fence_value(value: Any) -> Any:
 # --- entries that are too long for a page ---------------------------------------------------------
 
 
+def _split_entry(entry: PageEntry) -> Iterator[PageEntry]:
+    for part in _split(entry.section, fence_value(entry.value)):
+        yield replace(entry, value=part)
+
+
 def _split(section: str, value: Any) -> Iterator[Any]:
     """An entry in parts of a bounded size; nearly always it is one."""
     if isinstance(value, str):
@@ -260,7 +286,7 @@ def _join_parts(entries: Sequence[PageEntry]) -> list[PageEntry]:
     for entry in entries:
         if joined and entry.is_continued and joined[-1].section == entry.section:
             before = joined.pop()
-            entry = PageEntry(entry.section, _join(before.value, entry.value))
+            entry = replace(entry, value=_join(before.value, entry.value))
         joined.append(entry)
     return joined
 

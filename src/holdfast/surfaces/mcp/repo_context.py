@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles.errors import RoundNotFoundError
 from holdfast.errors import InvalidValueError
+from holdfast.ground.fence import fence_key
 from holdfast.ground.off_loop import off_loop
 from holdfast.ground.redaction import describe_masked
 from holdfast.surfaces.mcp import pages, wording
@@ -163,53 +164,31 @@ async def save(call: Call) -> Answer:
 
 
 async def fail(call: Call) -> Answer:
-    work = _open_work(call)
     run = call.pick("step", "error", "next_action")
-
-    async def verb() -> str:
-        await work.fail(
-            **run, **_pick_document(call), request_id=call.arguments.get("idempotency_key")
-        )
-        return ""
-
-    done = await _write(call, verb)
-    return _answer_write(call, done, await _get_noted(work, call), "last_run")
+    request_id = call.arguments.get("idempotency_key")
+    return await _write_part(call, "last_run", _open_work(call).fail, **run, request_id=request_id)
 
 
 async def checklist(call: Call) -> Answer:
-    work = _open_work(call)
     items = _get_list(call, "items")
-
-    async def verb() -> str:
-        await work.set_checklist(items, **_pick_document(call))
-        return ""
-
-    done = await _write(call, verb)
-    return _answer_write(call, done, await _get_noted(work, call), "checklist")
+    return await _write_part(call, "checklist", _open_work(call).set_checklist, items=items)
 
 
 async def point(call: Call) -> Answer:
-    work = _open_work(call)
     paths = _get_list(call, "paths")
-
-    async def verb() -> str:
-        await work.point(paths, **_pick_document(call))
-        return ""
-
-    done = await _write(call, verb)
-    return _answer_write(call, done, await _get_noted(work, call), "file_pointers")
+    return await _write_part(call, "file_pointers", _open_work(call).point, paths=paths)
 
 
 async def withdraw(call: Call) -> Answer:
     work = _open_work(call)
 
-    async def verb() -> str:
+    async def verb(scope: Scope) -> NotedWork:
         entry = await work.withdraw(call.arguments["id"], **_pick_document(call))
-        return str(entry.id)
+        return NotedWork(str(entry.id), answer={"id": entry.id, "text": entry.words})
 
-    done = await _write(call, verb)
+    done = await call.write(verb, _repeat_noted, effect="files")
     context = await _get_noted(work, call)
-    withdrawn = _find_withdrawn(context, done.result.subject)
+    withdrawn = done.result.answer or _find_withdrawn(context, done.result.subject)
     return _answer_write(call, done, context, withdrawn=withdrawn)
 
 
@@ -318,17 +297,18 @@ def _list_notes(judged: JudgedContext) -> list[str]:
 def _make_loaded(call: Call, judged: JudgedContext, cursor: object, notes: list[str]) -> Answer:
     page = pages.make_page(judged, pages.list_entries(judged), cursor, spent=_count_around(notes))
     data = {"context": page.collect(), **_name_next(page)}
-    text = wording.describe_page(data)
+    text = wording.describe_page(data, fence_key(call.app.settings.home))
     return Answer(data, notes, _list_next(call, page), text=text)
 
 
 def _make_checked(call: Call, judged: JudgedContext, cursor: object, notes: list[str]) -> Answer:
     page = pages.make_page(judged, pages.list_claims(judged), cursor, spent=_count_around(notes))
     context = page.collect()
-    names = ("key", "phase", "revision", "stale", "staleness")
+    names = ("key", "phase", "revision", "stale", "staleness", "of_others")
     head = {name: context[name] for name in names if name in context}
     data = {"claims": context.get("claims", []), "context": head, **_name_next(page)}
-    return Answer(data, notes, _list_next(call, page), text=wording.describe_check(data))
+    text = wording.describe_check(data, fence_key(call.app.settings.home))
+    return Answer(data, notes, _list_next(call, page), text=text)
 
 
 def _count_around(notes: list[str]) -> int:
@@ -376,6 +356,19 @@ async def _write(call: Call, verb: Callable[[], Awaitable[str]]) -> Done[NotedWo
         return NotedWork(await verb())
 
     return await call.write(run, _repeat_noted, effect="files")
+
+
+async def _write_part(
+    call: Call, part: str, set_part: Callable[..., Awaitable[Any]], **given: Any
+) -> Answer:
+    """For verbs that write one part of the document, which is then the answer."""
+
+    async def verb() -> str:
+        await set_part(**given, **_pick_document(call))
+        return ""
+
+    done = await _write(call, verb)
+    return _answer_write(call, done, await _get_noted(_open_work(call), call), part)
 
 
 async def _repeat_noted(scope: Scope, subject: str) -> NotedWork:
