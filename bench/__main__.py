@@ -9,6 +9,7 @@ import asyncio
 import logging
 import sys
 import time
+import traceback
 import warnings
 from pathlib import Path
 
@@ -72,7 +73,11 @@ async def run(options: argparse.Namespace, bench: Bench) -> dict[str, list]:
     for name, measurement in MEASUREMENTS.items():
         if name in (options.only or MEASUREMENTS):
             bench.say(name)
-            results[name] = await measurement(bench)
+            try:
+                results[name] = await measurement(bench)
+            except Exception:  # what the others measured took minutes and is printed all the same
+                traceback.print_exc()
+                bench.failed.append(name)
     return results
 
 
@@ -97,6 +102,8 @@ def main() -> None:
     if quiz := find_section(PAGE.read_text(), QUIZ):  # it has no times, and a run of its own
         page = replace_section(page, QUIZ, quiz)
     print(page)
+    if bench.failed:
+        sys.exit(f"Not measured: {', '.join(bench.failed)}. The page was not written.")
     whole = not (options.quick or options.only or options.contestant)
     if out := options.out or (PAGE if whole else None):
         out.parent.mkdir(parents=True, exist_ok=True)

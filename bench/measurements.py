@@ -74,6 +74,7 @@ class Bench:
     quick: bool
     say: Callable[[str], None]
     durability: dict[str, str] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
 
     def effort(self, rounds: int, block_seconds: float) -> Effort:
         """A quick run gives an impression in seconds; its figures are not for quoting."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from holdfast.bundles.model import Gathered, LastRequest, LastSession, RecalledMemory
 from holdfast.workstreams.entries import ContextFields, Decision
+from holdfast.workstreams.finding import describe_inherited
 from holdfast.workstreams.model import (
     Inherited,
     JudgedClaim,
@@ -357,11 +358,12 @@ FULL = replace(
 BASE = "feat/letters"
 NEW_BRANCH = replace(
     IMPLEMENTATION,
-    branch="feat/fees",
     request=None,
     judged=replace(
         IMPLEMENTATION.judged,
-        context=RepoContext(Key(KEY.repo, "feat/fees", "feat/fees"), "implementation"),
+        context=RepoContext(
+            KEY, "implementation", notes=(describe_inherited([BASE, "feat/queue"]),)
+        ),
         staleness=Staleness(stale=False),
         claims=(),
         shared_decisions=(),

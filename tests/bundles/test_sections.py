@@ -369,7 +369,7 @@ def test_a_run_during_which_files_changed_does_not_count_as_a_pass():
 
     assert "last_pass" not in sections_by_name(doubtful)
     assert texts(doubtful, "last_run") == [
-        "LAST RUN 13:00 make test → exit 0, while files changed: proves nothing, older tree"
+        "LAST RUN 13:00 make test → exit 0, while files changed: proves nothing"
     ]
 
 

@@ -11,6 +11,7 @@ from holdfast.app import App
 from holdfast.bundles import budget, render, sections
 from holdfast.bundles.model import Gathered
 from holdfast.ground.clock import now
+from holdfast.workstreams import owning
 from holdfast.workstreams.model import JudgedContext
 from holdfast.workstreams.service import WorkstreamService
 from tests.workstreams.repos import ON, Repo, service_in, with_code
@@ -95,6 +96,38 @@ async def test_what_is_foreign_stays_foreign_after_my_next_write(
         "Letters leave at 08:00": True,
     }
     assert [claim.is_own for claim in judged.claims] == [True]
+
+
+async def test_what_was_written_in_two_clones_on_this_machine_is_own_in_both(
+    repo: Repo, work: WorkstreamService, database: Any
+):
+    folder = repo.folder.with_name("clone")
+    repo.git("clone", "-q", str(repo.folder), str(folder))
+    clone = Repo(folder, begin=False)
+    clone.git("remote", "remove", "origin")  # so that both are known by their first commit
+    in_clone = service_in(clone, database)
+    await work.claim("schedule() doubles", ["src/retry.py#schedule"])
+    await in_clone.claim("schedule() doubles", ["src/retry.py#schedule"])
+    await in_clone.decide("Retry by table")
+
+    here, there = await work.load("implementation"), await in_clone.load("implementation")
+
+    assert [claim.is_own for claim in (*here.claims, *there.claims)] == [True, True]
+
+
+async def test_of_very_many_hashes_those_stay_that_stand_now(
+    repo: Repo, work: WorkstreamService, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(owning, "MOST_HASHES", 3)
+    for number in range(6):
+        await work.set_checklist([f"step {number}"])
+    await work.decide("Retry by table")
+
+    judged = await work.load("implementation")
+
+    assert [step.is_own for step in judged.all_steps] == [True]
+    assert [each.is_own for each in judged.decisions] == [True]
+    assert len(judged.context.own) <= 6
 
 
 async def test_an_entry_of_mine_that_was_changed_elsewhere_is_foreign(

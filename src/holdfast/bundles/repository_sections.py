@@ -101,7 +101,8 @@ def make_repo(judged: JudgedContext) -> Section:
     if judged.staleness.changed:
         text += f" {_describe_stale(judged.staleness)}"
     elif judged.staleness.others:
-        text += f" {_describe_others(judged.staleness)}"
+        others = plural(judged.staleness.others, "other file")
+        text += f" {others} changed; none is noted here."
     return Section("repo", text, pinned=True)
 
 
@@ -114,11 +115,6 @@ def _describe_stale(staleness: Staleness) -> str:
     if staleness.others:
         counts += f", +{plural(staleness.others, 'other')}"
     return f"{mark}: {counts}."
-
-
-def _describe_others(staleness: Staleness) -> str:
-    changed = plural(staleness.others, "other file")
-    return f"{changed} changed; none is noted here."
 
 
 def _describe_since(judged: JudgedContext) -> str:

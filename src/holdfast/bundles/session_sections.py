@@ -69,8 +69,9 @@ def make_environment(gathered: Gathered) -> Section:
 def make_noted_files(gathered: Gathered) -> Section:
     """Where there are no notes in the repository."""
     notes = gathered.notes
-    items = [Item(file.text, notes.source) for file in list_noted_paths(gathered)]
-    gone = list_cut_lines("files", zip(notes.files, items, strict=True))
+    files = list_noted_paths(gathered)
+    items = [Item(file.text, notes.source) for file in files]
+    gone = list_cut_lines("files", zip([file.path for file in files], items, strict=True))
     return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=gone)
 
 

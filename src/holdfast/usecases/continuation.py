@@ -33,6 +33,18 @@ async def hand_over(
     return "\n\n".join(part for part in (sets, document) if part)
 
 
+async def hand_to_new(app: App, session: Session, *, worktree: str | None) -> str:
+    """To whoever has just started this session: about the last one before it."""
+    if worktree is not None:
+        return await make_document(app, worktree)
+    if session.worktree is None:
+        return ""
+    last = await app.scope.sessions.find_last_session(session.worktree, session.id)
+    if last is None:
+        return ""
+    return await make_document(app, None, continues=last.id)
+
+
 async def make_document(
     app: App, worktree: str | None, *, continues: str | None = None, has_sets: bool = True
 ) -> str:

@@ -353,9 +353,10 @@ async def write_in_session(
         nonlocal started
         found = await find_session(inside, session_id, caller)
         started = None
-        if found.session is None:
-            started = await start_session(inside, caller, settings.developer)
-        return await verb(inside, found.session or started)
+        if found.session is not None:
+            return await verb(inside, found.session)
+        started = await start_session(inside, caller, settings.developer)
+        return await verb(inside, started)
 
     async with starting or nullcontext():
         done = await write(scope, replace(request, is_whole=True), start_and_run)

@@ -25,16 +25,22 @@ from holdfast.workstreams.model import (
 )
 
 HASH_CHARS = 16
+MOST_HASHES = 2_000
 
 
 def list_own(
     before: ContextFields, after: ContextFields, kept: RepoContext | None
 ) -> frozenset[str]:
-    """The hashes of what is written here now, and of what was before and still stands."""
+    """The hashes of what was ever written here, because another clone may still have it.
+
+    Of very many only what stands now.
+    """
     now = set(_hash_fields(after))
     written = now.difference(_hash_fields(before))
     known = kept.own if kept else frozenset()
-    return frozenset(written | (known & (now | _hash_kept(kept))))
+    if len(known) > MOST_HASHES:
+        known &= now | _hash_kept(kept)
+    return known | written
 
 
 def mark_own(judged: JudgedContext, own: frozenset[str]) -> JudgedContext:

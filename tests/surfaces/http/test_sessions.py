@@ -166,14 +166,15 @@ def test_an_ended_session_refuses_events_and_continues_in_a_new_one(api, server)
 
 
 def test_a_new_session_is_handed_what_to_continue_from(api):
-    first = api.post("/api/sessions", json={"chatmode": "debug"}).json()
+    first = create_session(api, worktree="/work/payouts")
     event = {"type": "user_message", "role": "user", "content": "Stop after three letters"}
     api.post(f"/api/sessions/{first['id']}/events", json=event)
 
-    second = api.post("/api/sessions", json={"chatmode": "debug"}).json()
+    second = create_session(api, worktree="/work/payouts")
+    elsewhere = create_session(api, worktree="/work/invoices")
 
-    assert first["resume"] == ""
     assert "> Stop after three letters" in second["resume"]
+    assert first["resume"] == elsewhere["resume"] == ""
 
 
 def test_an_open_session_is_resumed_as_it_is(api):
@@ -459,6 +460,7 @@ def test_a_patch_of_nothing_changes_nothing(api, body):
     answer = api.patch(path, json=body)
 
     assert (answer.status_code, answer.headers["etag"]) == (200, '"1"')
+    session.pop("resume")
     assert answer.json() == {**session, "warnings": []}
     assert is_problem(api.patch(path, json=body, headers={"If-Match": '"2"'}), 412)
     assert is_problem(api.patch(f"/api/sessions/{uuid.uuid4()}", json=body), 404)

@@ -184,8 +184,8 @@ async def test_next_steps_files_and_mistakes_over_stdio(repo: Repo, era: str):
 
 
 async def test_a_mistaken_run_is_withdrawn_and_named_by_its_command(repo: Repo):
-    proven = run_process(repo.folder, "prove", "--json", "--", "false")
-    proof_id = json.loads(proven.stdout)["proof"]["id"]
+    proven = run_process("prove", "--json", "--", "false", cwd=repo.folder)
+    proof_id = proven.document["proof"]["id"]
     async with doors.inside(repo.folder) as client:
         gone = await do(client, "withdraw", id=proof_id)
 

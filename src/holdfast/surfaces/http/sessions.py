@@ -24,7 +24,7 @@ from holdfast.surfaces.http.bodies import JsonRoute
 from holdfast.surfaces.http.changes import PARAMETERS, parse_change
 from holdfast.surfaces.http.conditions import session_tag, state_tag
 from holdfast.surfaces.http.here import KEY, Here, SeenFiles, SessionId, find_key
-from holdfast.usecases.continuation import hand_over, make_document
+from holdfast.usecases.continuation import hand_over, hand_to_new
 from holdfast.usecases.session_status import find_statuses
 from holdfast.write import Request, write
 
@@ -66,7 +66,7 @@ async def create_session(app: Here, sent: HttpRequest, body: models.StartSession
     key = find_key(sent)
     request = Request("session.start", fields, key=key, target="http", read_again=_get_session)
     done = await write(app.scope, request, lambda scope: scope.sessions.create_session(**fields))
-    text = await make_document(app, _find_place(app, done.result))
+    text = await hand_to_new(app, done.result, worktree=_find_place(app, done.result))
     return answer(done.result, status=201, location=True, resume=text)
 
 
