@@ -334,7 +334,7 @@ def write_claim(claim: JudgedClaim) -> Item:
         return Item(write_line(lead, text), source, verdict)
     worst = _find_worst(claim.evidence)
     text = text.rstrip(".")
-    end = f", {write_short_place(worst)}"
+    end = f", {_write_place_beside(worst, text)}"
     if verdict == "changed":
         text = quote_inside(text, PROSE_CHARS)
         lead += '"'
@@ -379,6 +379,16 @@ def write_short_place(evidence: JudgedEvidence) -> str:
         return write_place(evidence)
     text = evidence.text.removeprefix(f"{folder}/")
     return write_place(replace(evidence, text=text))
+
+
+def _write_place_beside(evidence: JudgedEvidence, text: str) -> str:
+    """The file alone, where the text itself names the function or the class in it."""
+    place = write_short_place(evidence)
+    file, hash_mark, symbol = place.partition("#")
+    name = symbol.rpartition(".")[2]
+    if hash_mark and re.search(rf"\b{re.escape(name)}\b", text):
+        return file
+    return place
 
 
 def make_files(judged: JudgedContext, gathered: Gathered) -> Section:

@@ -7,6 +7,7 @@ noted. Only the worst three changes are shown, because a reader who meets ten wa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
 from holdfast.bundles.model import STALE_SHOWN, Gathered, Item, Section
@@ -137,17 +138,26 @@ def _describe_uncommitted(staleness: Staleness) -> str:
 
 
 def make_changed(judged: JudgedContext) -> Section:
-    """The noted files that are no longer as they were; the worst first."""
+    """The noted files that are no longer as they were; the worst first.
+
+    How many there are stands in the line above. A folder is named once for files that follow.
+    """
     staleness = judged.staleness
     worst_first = sorted(staleness.changed, key=_weigh)
     items = [Item(_describe_change(change), "git") for change in worst_first]
+    folders = [quote(change.path, PATH_CHARS).rpartition("/")[0] for change in worst_first]
+    for at, (folder, before) in enumerate(zip(folders[1:], folders, strict=False), start=1):
+        if folder and folder == before:
+            items[at] = replace(items[at], text=items[at].text.removeprefix(f"{folder}/"))
     why = f"only the worst {STALE_SHOWN} are shown"
+    long_paths = list_shortened(
+        "changed", [change.path for change in worst_first], "git", PATH_CHARS
+    )
     return list_section(
         "changed",
         "CHANGED",
         items[:STALE_SHOWN],
-        held=hold_back("changed", items[STALE_SHOWN:], why),
-        gone=list_shortened("changed", [change.path for change in worst_first], "git", PATH_CHARS),
+        gone=(*hold_back("changed", items[STALE_SHOWN:], why), *long_paths),
         lead=" ",
         joined=" · ",
     )
@@ -167,8 +177,8 @@ def _describe_change(change: NotedChange) -> str:
     what = quote(change.what, WORD_CHARS)
     has_lines = change.added is not None or change.removed is not None
     if has_lines and change.what == "changed":
-        added, removed = change.added or 0, change.removed or 0
-        what = f"+{added} -{removed}"
+        counts = (f"+{change.added}" if change.added else "", f"-{change.removed or 0}")
+        what = " ".join(count for count in counts if count not in ("", "-0")) or what
     text = f"{path} {what}"
     if not change.is_committed:
         return text

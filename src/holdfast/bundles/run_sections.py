@@ -36,6 +36,7 @@ LAST_RUN, LAST_ERRORS = "last run", "last errors"
 
 LastRun = Proof | NotedRun
 NEXT = "NEXT "  # stands on the line of the first item
+_NEXT_WORD = re.compile(r"^next(?: steps?)?\s*[:=-]\s*", re.IGNORECASE)  # the heading says it
 _WORDS = re.compile(r"\w")
 _WORD = re.compile(r"\w{3,}")
 
@@ -261,8 +262,9 @@ def _list_steps_of_summary(judged: JudgedContext) -> list[tuple[str, Item]]:
     mark = mark_summary(judged)
     noted = []
     for sentence in split_own_summary(judged).following:
-        line = write_line("| ", sentence, keep=len(mark) + len(NEXT))
-        noted.append((sentence, Item.with_end(line, mark, "working summary")))
+        step = _NEXT_WORD.sub("", sentence)
+        line = write_line("| ", step, keep=len(mark) + len(NEXT))
+        noted.append((step, Item.with_end(line, mark, "working summary")))
     return noted
 
 

@@ -85,7 +85,7 @@ BUDGETS: dict[str, dict[str, int]] = {
         "next": 400,
         "blocked": 200,
         "open": 200,
-        "decided": 600,
+        "decided": 400,
         "rejected": 250,
         "remembered_rules": 150,
         "claims": 250,
