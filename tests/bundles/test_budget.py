@@ -329,7 +329,8 @@ def test_lines_are_shortened_before_any_is_left_out():
 
     shown = layout.shown[0]
     assert shown.left_out == 0
-    assert {len(item.text) for item in shown.items} == {len(shown.items[0].text)}
+    lengths = [len(item.text) for item in shown.items]
+    assert lengths == sorted(lengths, reverse=True), "what room is left goes to the first"
     assert all(item.text.endswith("word…") for item in shown.items)
     assert len(shown.cut) == 10
 
@@ -461,3 +462,17 @@ def test_lines_that_explain_leave_first_where_it_is_tight():
     assert budget.fit(HEAD, [rules, said], 1_000).has_legend
     assert not budget.fit(HEAD, [rules, said], 450).has_legend
     assert "[ok] It works. a.py" in render.render(budget.fit(HEAD, [rules, said], 450))
+
+
+def test_room_that_is_left_goes_to_lines_that_were_shortened():
+    """Where the next item cannot even begin, the ones before it stand longer."""
+    words = "a line with many words that goes on and on " * 4
+    items = tuple(Item(f"{number} {words[:150]}", "source") for number in range(6))
+    layout = budget.fit(HEAD, [Section("one", "", items, max_chars=2_000)], 1_000)
+
+    text = render.render(layout)
+    lengths = [len(item.text) for item in layout.shown[0].items]
+
+    assert len(text) > 900
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[0] > min(budget.LINES)

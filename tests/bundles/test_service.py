@@ -250,7 +250,7 @@ async def test_an_edit_of_its_evidence_makes_a_claim_stale_in_the_next_bundle(
 
     assert "STALE" not in fresh.text
     assert "GOAL overdue invoices are reminded." in fresh.text
-    assert "[ok] send() posts once, letters.py#send" in fresh.text
+    assert "[ok] send() posts once, letters.py\n" in fresh.text
     assert "STALE: 1 of 1 noted file changed.\nCHANGED letters.py +1 -1\n" in stale.text
     assert '[changed] "send() posts once": letters.py#send edited since' in stale.text
     assert stale.text.index("letters.py +1 -1") < stale.text.index("GOAL [older tree]")

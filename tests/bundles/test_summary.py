@@ -44,6 +44,30 @@ def test_a_sentence_about_next_steps_is_found(sentence):
 @pytest.mark.parametrize(
     "sentence",
     [
+        "The next step is to sort the chunks.",
+        "We still need to write the docs.",
+        "Up next: the fees.",
+        "Pending: the migration.",
+        "What remains is the retry.",
+        "As a next step, add tests.",
+        "Outstanding: docs.",
+        "Tomorrow: the release.",
+        "**Next**: ship it.",
+        "下一步：发布",
+    ],
+)
+def test_the_last_sentence_may_say_in_other_words_what_comes_next(sentence):
+    earlier = "Letters are queued. The next step is checked by hand."
+
+    parts = split_summary(f"{earlier} {sentence}")
+
+    assert parts.following == (sentence,)
+    assert len(parts.rest) == 2
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
         "The next level is computed in levels.py.",
         "Nextcloud is not used.",
         "Remainders are dropped.",
@@ -92,4 +116,4 @@ def test_the_sentence_about_next_steps_is_never_what_the_cut_removes(limit, line
     shown = text_of(replace(IMPLEMENTATION, judged=judged), limit)
 
     mark = " [older tree]" if stale else ""
-    assert f"NEXT | Next: ask finance about the fee.{mark}\n" in shown
+    assert f"NEXT | ask finance about the fee.{mark}\n" in shown

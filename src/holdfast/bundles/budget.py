@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from holdfast.bundles.model import (
+    CONTINUED,
     LINE_CHARS,
     OURS,
     Cut,
@@ -91,6 +92,7 @@ def _fill_page(sections: Sequence[Section], room: int) -> _Page:
         page = _Page([section.shorten(line_chars) for section in sections], room)
         if page.fill():
             break
+    page.lengthen(sections)
     return page
 
 
@@ -107,12 +109,27 @@ class _Page:
 
     def fill(self) -> bool:
         """Whether the first pass was enough for what each section may have in it."""
-        places = [at for at, section in enumerate(self.sections) if not section.pinned]
-        places.sort(key=lambda at: self.sections[at].rank)
+        places = self._list_by_rank()
         if not self._fill_once(places, _count_first):
             return False
         self._fill_once(places, _count_all)
         return True
+
+    def lengthen(self, whole: Sequence[Section]) -> None:
+        """Give the room that is left to lines that were shortened, by rank."""
+        for at in self._list_by_rank():
+            for number, item in enumerate(whole[at].items[: len(self.kept[at])]):
+                self._lengthen_item(at, number, item)
+
+    def _lengthen_item(self, at: int, number: int, whole: Item) -> None:
+        shown = self.kept[at][number]
+        longer = whole.shorten(min(LINE_CHARS, len(shown.text) + self.room))
+        if len(longer.text) > len(shown.text):
+            self._place(at, (*self.kept[at][:number], longer, *self.kept[at][number + 1 :]))
+
+    def _list_by_rank(self) -> list[int]:
+        places = [at for at, section in enumerate(self.sections) if not section.pinned]
+        return sorted(places, key=lambda at: self.sections[at].rank)
 
     def _fill_once(self, places: Sequence[int], count: Callable[[Section], int]) -> bool:
         """Whether everything that was wanted stands whole."""
@@ -143,7 +160,10 @@ class _Page:
         section = self.sections[at]
         *whole, last = section.items[:count]
         without = _write(section, (*whole, replace(last, text="")))
-        beginning = _cut_to_beginning(last, self._find_room(at) - _count_chars(without))
+        room = self._find_room(at) - _count_chars(without)
+        if section.joined != "\n":
+            room -= len(CONTINUED)  # it may have to begin on a line of its own
+        beginning = _cut_to_beginning(last, room)
         if beginning is not None:
             self._place(at, (*whole, beginning))
 

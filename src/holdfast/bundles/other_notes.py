@@ -38,10 +38,11 @@ def make_others(judged: JudgedContext, gathered: Gathered) -> Section:
     """What comes next, decisions, claims and the summary, in the order of their value."""
     noted = [
         *_list_steps(judged),
+        *_list_summary(judged, about_next=True),
         *_list_decisions(judged),
         *_list_run(judged),
         *_list_claims(judged),
-        *_list_summary(judged),
+        *_list_summary(judged, about_next=False),
     ]
     items = [item for _, item in noted]
     gone = (*list_cut_lines("others", noted), *_cut_claims(judged))
@@ -114,13 +115,15 @@ def _prefix(item: Item) -> Item:
     return Item(f"| {item.text}", item.source, item.verdict, keep=item.keep)
 
 
-def _list_summary(judged: JudgedContext) -> list[NotedItem]:
+def _list_summary(judged: JudgedContext, *, about_next: bool) -> list[NotedItem]:
     summary = judged.context.summary
     if summary is None or SUMMARY not in judged.foreign:
         return []
     name = "stale summary" if judged.staleness.stale else "summary"
     parts = split_summary(summary.text)
-    sentences: Iterable[str] = (*parts.following, *parts.goal, *parts.rest)
+    sentences: Iterable[str] = (*parts.goal, *parts.rest)
+    if about_next:
+        sentences = parts.following
     return [_write(name, sentence, source="working summary") for sentence in sentences]
 
 

@@ -73,7 +73,7 @@ def format_day(value: object, now: datetime) -> str:
 def short_repo(repo: str) -> str:
     """Owner and name; of a repository without a remote the beginning of its first commit."""
     if _COMMIT_ID.fullmatch(repo):
-        return repo[:COMMIT_CHARS]
+        return f"repository {repo[:COMMIT_CHARS]}"
     steps = repo.rstrip("/").split("/")
     return quote("/".join(steps[-2:]), NAME_CHARS)
 

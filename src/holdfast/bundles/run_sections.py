@@ -7,6 +7,7 @@ last run. What failed stands beside what was rejected, because both say what not
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -32,13 +33,14 @@ from holdfast.workstreams.model import CHECKLIST, RUN, JudgedContext, NotedStep,
 ERRORS_SHOWN = 3
 COMMANDS_SHOWN = 2
 OUTPUT_LINES = 3
+SAME_SHARE = 0.75
 LAST_RUN, LAST_ERRORS = "last run", "last errors"
 
 LastRun = Proof | NotedRun
 NEXT = "NEXT "  # stands on the line of the first item
 _NEXT_WORD = re.compile(r"^next(?: steps?)?\s*[:=-]\s*", re.IGNORECASE)  # the heading says it
 _WORDS = re.compile(r"\w")
-_WORD = re.compile(r"\w{3,}")
+_WORD = re.compile(r"\w{4,}")  # shorter ones are in any two sentences
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ def _is_similar(first: str, second: str) -> bool:
     """Whether two steps are the same in other words: what is to be done is told once."""
     words, others = (set(_WORD.findall(text.casefold())) for text in (first, second))
     fewer = min(len(words), len(others))
-    return fewer > 0 and len(words & others) >= fewer / 2
+    return fewer > 0 and len(words & others) >= SAME_SHARE * fewer
 
 
 def _list_shortened_steps(run: NotedRun) -> tuple[Cut, ...]:
@@ -426,8 +428,7 @@ def _describe_failures(proof: Proof, judged: JudgedContext) -> str:
 
 
 def _write_command(proof: Proof) -> str:
-    command = " ".join(map(str, proof.command))
-    return quote(command, LABEL_CHARS)
+    return quote(shlex.join(map(str, proof.command)), LABEL_CHARS)
 
 
 def _name_proof(proof: Proof) -> str:
