@@ -3,6 +3,7 @@ item, cut only at edges, nothing of a lower rank before a higher one, no free ro
 right.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -476,3 +477,30 @@ def test_room_that_is_left_goes_to_lines_that_were_shortened():
     assert len(text) > 900
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[0] > min(budget.LINES)
+
+
+def make_of(name: str, items: tuple[Item, ...], *, rank: int) -> Section:
+    return Section(name, name.upper(), items, max_chars=2_000, rank=rank)
+
+
+def test_a_text_full_of_quotes_is_shorter_so_that_its_json_is_not_too_long():
+    plain = tuple(Item(f"{number} a line that holds no quotes", "source") for number in range(20))
+    pasted = tuple(Item(f'> {{"key": "{number}", "a": "b"}}', "event") for number in range(60))
+    parts = [
+        make_of("plain", plain, rank=0),
+        make_of("request", pasted, rank=1),
+    ]
+
+    text = render.render(budget.fit(HEAD, parts, 1_700))
+
+    assert 900 < len(text) < 1_600
+    assert len(json.dumps(text, ensure_ascii=False)) <= 1.1 * len(text) + 60
+
+
+@several
+@given(many, totals)
+def test_the_json_of_a_text_is_not_much_longer_than_the_text(parts, total):
+    layout = fit_or_none(parts, total)
+    if layout and total > budget.LEAST + budget.STEP:
+        text = render.render(layout)
+        assert len(json.dumps(text, ensure_ascii=False)) <= 1.1 * total + 50

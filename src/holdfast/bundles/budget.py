@@ -11,6 +11,7 @@ reason.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -28,12 +29,13 @@ from holdfast.bundles.model import (
     describe_no_room,
     ends_at_word,
 )
-from holdfast.bundles.render import BETWEEN, write_head_line, write_legend
+from holdfast.bundles.render import BETWEEN, render, write_head_line, write_legend
 from holdfast.errors import InvalidValueError
 from holdfast.ground.text import ELLIPSIS, cut
 
 LEAST = 450
 SHORTEST = 40  # less of a sentence says nothing
+ESCAPES, STEP = 40, 100  # escaped characters that fit beside a tenth of the text, and the next try
 LINES = (LINE_CHARS, 160, 130, 115)  # how long a line may be; shorter where room is short
 TOTALS = {"planning": 2_200, "implementation": 1_700}
 
@@ -49,7 +51,22 @@ def total_for(phase: str, *limits: int | None) -> int:
 
 
 def fit(head: Head, sections: Sequence[Section], total: int) -> Layout:
-    room = _find_free_room(head, sections, total)
+    """Shorter than the total where so much of it is escaped that its JSON would be too long."""
+    most = total
+    layout = _fit_into(head, sections, total, most)
+    while most - STEP >= LEAST and _count_escapes(layout) > most // 10 + ESCAPES:
+        most -= STEP
+        layout = _fit_into(head, sections, total, most)
+    return layout
+
+
+def _count_escapes(layout: Layout) -> int:
+    text = render(layout)
+    return len(json.dumps(text, ensure_ascii=False)) - len(text)
+
+
+def _fit_into(head: Head, sections: Sequence[Section], total: int, most: int) -> Layout:
+    room = _find_free_room(head, sections, total) - (total - most)
     has_notice, room = _afford(head.notice, room, total)
     has_legend, room = _afford(_write_legend_for(head, sections), room, total)
     page = _fill_page(sections, room)
