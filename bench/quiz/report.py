@@ -14,13 +14,14 @@ IN_BUNDLE = {SAME_BRANCH: 18, NEW_BRANCH: 14, COMPACTED: 18}
 WITHIN_REACH = 23
 TITLE = "Continuity quiz"
 INTRODUCTION = """
-Written by `make quiz`. Three stories are recorded through a real `holdfast mcp`, three sessions each, in a real
+Written by `make quiz`. Five stories are recorded through a real `holdfast mcp`, three sessions each, in a real
 repository; then edits, deletions and renames falsify eight of the statements, and the next agent asks. Of 24 facts
 that it needs: how many are in its implementation bundle, and how many are there or one call away (`repo_context load` of
 either phase or as the bundle names it, `session recent` and `state`, `get_relevant_context`, `memory recall`, the prompt
 `workspace-resume`)? A fact counts where the text and the structured content both have it. A falsified statement counts
 as shown where the answer with the bundle, with the planning bundle or of `load` has it without a mark. *Delivered* are
-the characters of the answer's text and of its structured content.
+the characters of the answer's text and of its structured content. The last two stories are by an author who writes
+long sentences and did not know the rules: their 24 facts alone are longer than a bundle.
 """  # noqa: E501 - the lines of the page
 CLIENT_REMARK = """
 Which half of an answer a client hands to its model, and how many characters it hands over whole. The stories are in the

@@ -3,8 +3,6 @@
 `make quiz` plays all stories in all situations and writes the figures to docs/benchmarks.md.
 """
 
-from collections import Counter
-
 import pytest
 
 from bench.quiz.marking import Mark, mark
@@ -12,13 +10,11 @@ from bench.quiz.play import COMPACTED, NEW_BRANCH, SAME_BRANCH, Player
 from bench.quiz.stories.search_index import STORY
 
 # What was reached: a change may raise a figure, and never lower it.
-IN_BUNDLE = {COMPACTED: 7, SAME_BRANCH: 7, NEW_BRANCH: 9}
-WITHIN_REACH = {COMPACTED: 24, SAME_BRANCH: 24, NEW_BRANCH: 19}
-# Of eight. `load` lists each claim a second time, without its verdict, and files that are gone.
-FALSIFIED_SHOWN = {"bundle": 0, "planning bundle": 0, "load": 8}
+IN_BUNDLE = {COMPACTED: 18, SAME_BRANCH: 18, NEW_BRANCH: 17}
+WITHIN_REACH = {COMPACTED: 24, SAME_BRANCH: 24, NEW_BRANCH: 24}
 BUNDLE_CHARS = 1_700
 # Either half of an answer: so many times its bundle, and so many characters more.
-DELIVERED_TIMES, DELIVERED_MORE = 7.3, 0
+DELIVERED_TIMES, DELIVERED_MORE = 1.1, 150
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +36,7 @@ def test_the_facts_that_a_successor_needs_are_in_the_bundle_or_one_call_away(
 
 def test_nothing_that_was_falsified_is_shown_as_true(marks: dict[str, Mark]):
     for found in marks.values():
-        shown = Counter(entry.partition(": ")[0] for entry in found.falsified_shown)
-        for door, most in FALSIFIED_SHOWN.items():
-            assert shown[door] <= most, found.falsified_shown
+        assert found.falsified_shown == ()
 
 
 def test_the_same_state_gives_the_same_bytes_within_the_limit(marks: dict[str, Mark]):

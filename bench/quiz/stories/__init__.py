@@ -1,5 +1,11 @@
 """The stories, in the order of the page."""
 
-from bench.quiz.stories import backup_tool, field_sync, search_index
+from bench.quiz.stories import backup_tool, field_sync, log_shipper, search_index, seat_booking
 
-STORIES = (search_index.STORY, backup_tool.STORY, field_sync.STORY)
+STORIES = (
+    search_index.STORY,
+    backup_tool.STORY,
+    field_sync.STORY,
+    seat_booking.STORY,
+    log_shipper.STORY,
+)
