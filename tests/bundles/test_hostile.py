@@ -56,7 +56,7 @@ BEGINNINGS = (
     r"HOLDFAST (?:planning|implementation) ·",
     r"Checked against this checkout; the checkout wins\.|Kept on this machine; not checked",
     r"RULES$|DECISIONS$|DECIDED$|REJECTED$|FAILED BEFORE$|REMEMBERED$|RECALLED$|SCRATCHPAD$",
-    r'CLAIMS \d+: (?:\d+ changed, )?\d+ hold \("done" needs lines or an exit code\)$',
+    r'CLAIMS (?:[\d a-z,:]+) hold(?: here)? \("done" needs lines or an exit code\)$',
     r"SUMMARY \(|GOAL(?: \[older tree\])? |NEXT |BLOCKED |OPEN D|FILES |SET |ENVIRONMENT ",
     r"WORKSTREAM|NOTE: |REPO |CHANGED |FAILS |WORKS HERE |LAST RUN |LAST PASS ",
     r"LAST REQUEST \(user, ",

@@ -13,12 +13,14 @@ from holdfast.workstreams.model import JudgedDecision, NotedChange, Staleness
 from tests.bundles.filled import fill_every_field
 from tests.bundles.situations import (
     ALL_STALE,
+    BASE,
     EMPTY,
     FAILED_RUN,
     FLAG_OFF,
     FRESH,
     IMPLEMENTATION,
     KEY,
+    NEW_BRANCH,
     NOW,
     PLAN,
     PLANNING,
@@ -173,7 +175,7 @@ def test_where_no_noted_file_changed_only_the_summary_is_marked(staleness, mark,
     assert "changed" not in sections_by_name(told)
     assert sections_by_name(told)["goal"].title == f"GOAL{mark}"
     assert sections_by_name(told)["summary"].title == f"SUMMARY (11-14 17:42, {said})"
-    assert texts(told, "next") == [f"| the fee.{mark}"]
+    assert texts(told, "next") == [f"summary: the fee.{mark}"]
 
 
 def test_a_fresh_summary_has_no_mark():
@@ -184,7 +186,7 @@ def test_a_fresh_summary_has_no_mark():
 
     assert sections_by_name(told)["goal"].title == "GOAL"
     assert sections_by_name(told)["summary"].title == "SUMMARY (11-14 17:42)"
-    assert texts(told, "next") == ["| the fee."]
+    assert texts(told, "next") == ["summary: the fee."]
 
 
 def test_a_summary_that_a_person_saved_while_a_command_failed_says_so():
@@ -208,7 +210,7 @@ def test_only_the_worst_three_changes_are_shown():
         "part3.py",
         "part2.py",
     ]
-    assert [cut_item.reason for cut_item in changed.gone] == ["only the worst 3 are shown"] * 2
+    assert [cut_item.reason for cut_item in changed.held] == ["only 3 are shown"] * 2
 
 
 def test_a_repository_without_a_commit_has_no_head():
@@ -686,3 +688,18 @@ def test_every_budget_is_that_of_a_section_which_exists():
         noted = [replace(each, phase=phase) for each in (*filled, IMPLEMENTATION)]
         known = {name for each in noted for name in sections_by_name(each)}
         assert set(budgets) <= known
+
+
+def test_a_run_that_failed_on_a_merged_branch_is_shown_on_the_new_one():
+    failed = replace(proof(9, "make test", 2, at(15, 9, 0)), branch=BASE)
+    told = judging(NEW_BRANCH, proofs=(failed,))
+
+    assert texts(told, "last_run") == ["LAST RUN 11-15 09:00 make test → exit 2, older tree"]
+
+
+def test_a_changed_file_that_is_in_work_stands_first():
+    notes = WorkingNotes(in_progress=("src/part1.py",))
+
+    changed = sections_by_name(replace(ALL_STALE, notes=notes))["changed"]
+
+    assert changed.items[0].text == "src/part1.py +1 -1"

@@ -116,4 +116,4 @@ def test_the_sentence_about_next_steps_is_never_what_the_cut_removes(limit, line
     shown = text_of(replace(IMPLEMENTATION, judged=judged), limit)
 
     mark = " [older tree]" if stale else ""
-    assert f"NEXT | ask finance about the fee.{mark}\n" in shown
+    assert f"NEXT summary: ask finance about the fee.{mark}\n" in shown

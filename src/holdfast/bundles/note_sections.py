@@ -290,19 +290,25 @@ def make_claims(judged: JudgedContext) -> Section:
     why = f"only {STALE_SHOWN} stale ones are shown"
     return list_section(
         "claims",
-        _title_claims(standing, changed),
+        _title_claims(standing, changed, only_merged=not judged.claims),
         [*doubtful[:STALE_SHOWN], *map(write_claim, unchanged)],
         held=hold_back("claims", doubtful[STALE_SHOWN:], why),
         gone=(*gone, *_list_long_claims(standing)),
     )
 
 
-def _title_claims(standing: Sequence[JudgedClaim], changed: Sequence[JudgedClaim]) -> str:
+def _title_claims(
+    standing: Sequence[JudgedClaim], changed: Sequence[JudgedClaim], *, only_merged: bool
+) -> str:
+    """Of merged branches only what holds is known here, so no number says how much does not."""
     hold = sum(claim.holds for claim in standing)
     counts = [f"{hold} hold"]
     if changed:
         counts.insert(0, f"{len(changed)} changed")
-    return f'CLAIMS {len(standing)}: {join_parts(*counts)} ("done" needs lines or an exit code)'
+    told = f"{len(standing)}: {join_parts(*counts)}"
+    if only_merged:
+        told = "that hold here"
+    return f'CLAIMS {told} ("done" needs lines or an exit code)'
 
 
 def _rank_claim_by_age(claim: JudgedClaim) -> tuple[str, str]:

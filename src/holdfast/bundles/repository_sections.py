@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
-from holdfast.bundles.model import STALE_SHOWN, Gathered, Item, Section
+from holdfast.bundles.model import STALE_SHOWN, Gathered, Item, Section, WorkingNotes
 from holdfast.bundles.quoting import (
     LABEL_CHARS,
     NAME_CHARS,
@@ -137,19 +137,20 @@ def _describe_uncommitted(staleness: Staleness) -> str:
     return f"{plural(staleness.uncommitted, 'file')} uncommitted"
 
 
-def make_changed(judged: JudgedContext) -> Section:
-    """The noted files that are no longer as they were; the worst first.
+def make_changed(judged: JudgedContext, notes: WorkingNotes) -> Section:
+    """The noted files that are no longer as they were: those in work first, then the worst.
 
-    How many there are stands in the line above. A folder is named once for files that follow.
+    A folder is named once for files that follow.
     """
     staleness = judged.staleness
     worst_first = sorted(staleness.changed, key=_weigh)
+    worst_first.sort(key=lambda change: change.path not in notes.in_progress)
     items = [Item(_describe_change(change), "git") for change in worst_first]
     folders = [quote(change.path, PATH_CHARS).rpartition("/")[0] for change in worst_first]
     for at, (folder, before) in enumerate(zip(folders[1:], folders, strict=False), start=1):
         if folder and folder == before:
             items[at] = replace(items[at], text=items[at].text.removeprefix(f"{folder}/"))
-    why = f"only the worst {STALE_SHOWN} are shown"
+    why = f"only {STALE_SHOWN} are shown"
     long_paths = list_shortened(
         "changed", [change.path for change in worst_first], "git", PATH_CHARS
     )
@@ -157,7 +158,8 @@ def make_changed(judged: JudgedContext) -> Section:
         "changed",
         "CHANGED",
         items[:STALE_SHOWN],
-        gone=(*hold_back("changed", items[STALE_SHOWN:], why), *long_paths),
+        held=hold_back("changed", items[STALE_SHOWN:], why),
+        gone=long_paths,
         lead=" ",
         joined=" · ",
     )

@@ -214,9 +214,9 @@ def make_last_pass(judged: JudgedContext, now: datetime) -> Section:
 
 
 def _list_runs_here(judged: JudgedContext) -> list[Proof]:
-    """Of this branch, the oldest first."""
-    branch = judged.context.key.branch
-    here = [proof for proof in judged.proofs if proof.branch == branch]
+    """Of this branch and of those whose notes it begins with, the oldest first."""
+    branches = (judged.context.key.branch, *judged.inherited.branches)
+    here = [proof for proof in judged.proofs if proof.branch in branches]
     return sorted(here, key=_rank_by_time)
 
 
@@ -265,7 +265,7 @@ def _list_steps_of_summary(judged: JudgedContext) -> list[tuple[str, Item]]:
     noted = []
     for sentence in split_own_summary(judged).following:
         step = _NEXT_WORD.sub("", sentence)
-        line = write_line("| ", step, keep=len(mark) + len(NEXT))
+        line = write_line("summary: ", step, keep=len(mark) + len(NEXT))
         noted.append((step, Item.with_end(line, mark, "working summary")))
     return noted
 
