@@ -5,8 +5,9 @@ written.
 sentences it learned their idioms. The tables of fifty were each written after the rule was finished
 and measured once, before anything was changed: 45 of the first fifty were right, 44 of the second,
 44 of the third. The two tables of sixty were written in the same way after the idioms: of each, 16
-of 30 claims were caught and 2 of 30 other sentences refused. What was learned from them is in the
-rule; what is still wrong is listed here by name.
+of 30 claims were caught and 2 of 30 other sentences refused. The table from outside was written by
+an author who has not seen the rule: 37 of 60 claims were caught and none of 60 other sentences
+refused. What was learned from them is in the rule; what is still wrong is listed here by name.
 """
 
 import sys
@@ -35,19 +36,20 @@ REASONS = {
 }
 STILL_WRONG = {
     "It looks fixed, but it is not.",
-    "Far too early to say that this is finished.",
     "The index is built and queries take 3 ms.",
-    "It's anything but done.",
     "Column widths are fixed, row heights are not.",
     "The scheduler picks jobs that are done and archives them.",
     "The memory leak? Gone. Heap stays flat at 80 MB over an hour.",
     "I was able to reproduce the crash and fix it.",
-    "The implementation satisfies every requirement in the spec.",
     "Closes the loop on telemetry: events are emitted, stored and shown.",
     "Here's the summary: the parser accepts trailing commas now and every fixture round-trips.",
     "The request has been fulfilled in full.",
     "We finally have a working build on ARM.",
     "The nightly backup is running again and yesterday's dump restores fine.",
+    (
+        "The flaky test turned out to be a timezone issue, which is resolved by freezing the clock"
+        " in the fixture."
+    ),
 }
 
 
@@ -60,9 +62,11 @@ def table(name: str) -> list[tuple[str, str, str]]:
 FIRST = table("completion_sentences.tsv")
 AGENTS = table("completion_sentences.agents.tsv")
 KNOWN = FIRST + AGENTS
+FIFTIES = ("first_fifty", "second_fifty", "third_fifty")
+SIXTIES = ("first_sixty", "second_sixty")
 LATER = [
     row
-    for which in ("first_fifty", "second_fifty", "third_fifty", "first_sixty", "second_sixty")
+    for which in (*FIFTIES, *SIXTIES, "outside")
     for row in table(f"completion_sentences.{which}.tsv")
 ]
 
@@ -94,8 +98,9 @@ def test_the_tables_are_large_labelled_and_without_repetition():
     assert len(FIRST) >= 200
     assert len(AGENTS) >= 120
     assert sum(label == "no claim" for label, _, _ in AGENTS) >= 45
-    assert len(LATER) == 270
-    assert len(set(texts)) == len(texts)
+    assert len(LATER) == 390
+    repeated = [text for text, count in Counter(texts).items() if count > 1]
+    assert repeated == ["The build is green again."]  # by two authors
     assert {label for label, _, _ in KNOWN + LATER} == {"claim", "no claim"}
     assert {reason for _, reason, _ in KNOWN} == REASONS
     assert min(Counter(reason for _, reason, _ in KNOWN).values()) >= 8
@@ -124,6 +129,45 @@ def test_each_word_claims_as_a_statement_and_not_as_a_question_a_plan_or_a_denia
     assert not find_completion(f"The feature has not been {word}.")
     assert not find_completion(f"The feature is being {word}.")
     assert not find_completion(f'He wrote "{word}" on the board.')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Sorted the flaky test", "The flaky test is sorted", "42/42 passing", "12/12 green"),
+        *("That wraps it up", "This wraps the refactor up", "That's it.", "That did it!"),
+        *("CI's green", "Migration's in place", "The parser's done.", "🎉 retries"),
+        *("Verified end to end", "Confirmed working on staging.", "Fix confirmed."),
+        *("`make lint` exits with 0.", "mypy finds no issues.", "Tests: green", "It passes."),
+        *("Step 3/5 done", "There are no more warnings.", "None of the tests fail anymore."),
+        *("The old adapter is removed.", "The docs are updated.", "The fix holds."),
+        *("The upload now survives a restart.", "The page renders correctly now."),
+        *("It meets all requirements.", "Deployment successful.", "The backfill ran cleanly."),
+    ],
+)
+def test_results_of_tests_and_short_reports_are_completions(text: str):
+    assert find_completion(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("I sorted the list by hand.", "The list is sorted.", "40/42 passing, two left."),
+        *("The helper wraps the handler up in a try block.", "That's it for today."),
+        *("CI's green badge is misleading.", "The team's fixed costs went up."),
+        *("🎉 is printed at the end.", "Not verified end to end.", "The customer confirmed."),
+        *("`check` exits 0 if nothing changed.", "mypy finds no issues in vendored code."),
+        *("Expected result: success", "Colours: green, red", "It passes the id on."),
+        *("Two of five tasks are done.", "There are no more rows.", "No more than five retries."),
+        *("None of the tests cover this.", "The row is deleted.", "Docs are updated every night."),
+        *("The old token is deleted on refresh.", "The lock holds until the end.", "0 rows."),
+        *("It now needs a key.", "It now fails elsewhere.", "The endpoint returns 200."),
+        *("It meets all criteria except the last one.", "The limit is reached."),
+        *("It's anything but done.", "It is too early to say that it is finished."),
+    ],
+)
+def test_what_only_sounds_like_a_result_is_not_a_completion(text: str):
+    assert not find_completion(text)
 
 
 @pytest.mark.parametrize(
@@ -249,6 +293,11 @@ HOSTILE = [
         "## next\n- ",
         "takes care ",
         "sorted ",
+        "ci's green ",
+        "🎉 ",
+        "task 3 of 5 ",
+        "tests: green ",
+        "now properly ",
         "_",
         " _a",
         "i inlined ",

@@ -33,6 +33,7 @@ from holdfast.workstreams.completion_words import (
     ARTICLE,
     ASIDE,
     BE,
+    CHEERS,
     CLAUSE_ENDS,
     CONDITION,
     DETERMINER,
@@ -44,6 +45,7 @@ from holdfast.workstreams.completion_words import (
     MODAL,
     NAMING,
     NEGATION,
+    NUMBERED,
     NUMBERS,
     ORDINAL,
     PARTIAL,
@@ -138,6 +140,13 @@ _CONTRACTED = (
     ("'ll", "will"),
     ("'m", "am"),
     ("'d", "would"),
+)
+# After any noun with 's: "CI's green", "the migration's in place".
+_STATE_AHEAD = re.compile(
+    rf"\s(?:(?:now|all|finally|already|fully)\s)?(?:{'|'.join(sorted(DONE))}|green|clean|complete"
+    r"|passing|working|gone|sorted|in place|in\b(?=\s*(?:[.!,;]|$))|up and running|good to go|ready"
+    r"|live|wired up|not|still)\b",
+    re.IGNORECASE,
 )
 _WITH_IS = split_words(
     "it's that's this's there's here's what's he's she's who's everything's how's where's"
@@ -241,6 +250,8 @@ def _spell_out(found: re.Match[str], text: str) -> Iterator[_Word]:
     has_code_after = end < len(text) and text[end] in _CODE_AFTER
     is_name = has_code_before or has_code_after
     first, second = _split_contraction(word)
+    if not second and word.endswith("'s") and _STATE_AHEAD.match(text, end):
+        first, second = word[:-2], "is"
     yield _Word(first, start, end, is_name)
     if second:
         yield _Word(second, start, end)
@@ -291,7 +302,8 @@ def _find_claims(sentence: Sequence[_Word]) -> Iterator[_Word]:
     has_names = bool(NAMING.intersection(in_all))
     for joined_by, words in _split_clauses(sentence):
         texts = [word.text for word in words]
-        is_governed = is_governed and joined_by != "but"
+        is_opposite = joined_by == "but" and previous[-1:] == ["anything"]
+        is_governed = is_opposite or (is_governed and joined_by != "but")
         continues = _is_continuation(joined_by, texts, previous)
         inherits = was_held_back and continues
         is_listed = has_names and len(texts) == 1
@@ -300,11 +312,21 @@ def _find_claims(sentence: Sequence[_Word]) -> Iterator[_Word]:
             claims = list(_list_asserted(words, has_failures=has_failures))
         if describes and continues:
             claims = [word for word in claims if word.text in DONE]
+        if joined_by == ":" and _is_result(previous, texts):
+            claims = words
         yield from claims
         describes = not claims and (_is_passive(texts) or (describes and continues))
         was_held_back = inherits or _is_held_back(texts, len(texts))
         is_governed = is_governed or _is_governing(texts)
         previous = texts
+
+
+def _is_result(heading: Sequence[str], texts: Sequence[str]) -> bool:
+    """ "Tests: green", "Result: success"."""
+    is_tested = bool((TESTS | {"result", "status"}).intersection(heading[-1:]))
+    is_wanted = bool({"expected", "desired", "required"}.intersection(heading))
+    is_good = len(texts) == 1 and texts[0] in ("ok", "green", "clean", "success", "passing", "pass")
+    return is_tested and is_good and not is_wanted and len(heading) <= 3
 
 
 def _join_idioms(sentence: Sequence[_Word]) -> list[_Word]:
@@ -352,7 +374,7 @@ def _split_clauses(sentence: Iterable[_Word]) -> Iterator[tuple[str, list[_Word]
     for word in sentence:
         is_end = word.text in CLAUSE_ENDS
         if not is_end and len(clause) < CLAUSE_WORDS:
-            if _has_meaning(word):
+            if _has_meaning(word) or (not clause and word.text in CHEERS):
                 clause.append(word)
             continue
         if clause:
@@ -479,12 +501,14 @@ def _has_share(before: Sequence[str]) -> bool:
 
 
 def _list_fractions(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """ "3/5", "3 of 5" and "two of the four"."""
-    for text in texts:
+    """ "3/5", "3 of 5" and "two of the four"; not "task 3 of 5", which is one whole task."""
+    for before, text in pairwise(["", *texts]):
         part, _, whole = text.partition("/")
-        if part.isdecimal() and whole.isdecimal():
+        if part.isdecimal() and whole.isdecimal() and before not in NUMBERED:
             yield int(part[:9]), int(whole[:9])
-    counts = [NUMBERS.get(text, text) for text in texts if text != "the"]
-    for part, word, whole in zip(counts, counts[1:], counts[2:], strict=False):
-        if word == "of" and part.isdecimal() and whole.isdecimal():
+    counts = ["", *(NUMBERS.get(text, text) for text in texts if text != "the")]
+    places = zip(counts, counts[1:], counts[2:], counts[3:], strict=False)
+    for before, part, word, whole in places:
+        is_share = word == "of" and part.isdecimal() and whole.isdecimal()
+        if is_share and before not in NUMBERED:
             yield int(part[:9]), int(whole[:9])

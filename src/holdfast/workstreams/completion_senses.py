@@ -13,18 +13,21 @@ from holdfast.workstreams.completion_words import (
     ACTS,
     BE,
     CHANGED,
+    CHEERS,
     CONDITION,
     DESCRIBED,
     DETERMINER,
     DONE,
     FAILS,
     FINITE,
+    GOALS,
     HAVE,
     HEADLINES,
     HOW,
     IN_PROGRESS,
     LOOSE,
     NAMES_OF_CHANGE,
+    OBSOLETE,
     PREPOSITION,
     PRONOUN,
     RUNS,
@@ -36,6 +39,7 @@ from holdfast.workstreams.completion_words import (
     TICKED,
     TROUBLE,
     TURNED,
+    VERDICTS,
     WORK,
     WORKS_AS,
     find_first_word,
@@ -56,6 +60,19 @@ _SMOOTHLY = _CONFIRMS - split_words("now again everywhere")
 _PURPOSES = split_words("review production release merge merging use testing qa ship deploy go")
 _POINTS_AT_CHANGE = split_words("this that it which") | NAMES_OF_CHANGE
 _POINTS_AT_WORK = WORK - {"all", "both"} | {"which"}
+_LISTED = split_words(
+    "item items checklist point points"
+)  # closed by people, but sorted by programs
+_RID_OF = split_words("eliminated eradicated squashed")
+_SINGLE_TESTS = split_words("test build ci pipeline suite job")
+_TEXTS = split_words("docs documentation readme changelog")
+_CLEAN = TESTS | split_words("all types typing linting formatting eslint tsc clippy flake8")
+_NONE = split_words("no zero 0")
+_GOOD_ANSWERS = split_words("200 201 202 204")
+# What something does once a fault is gone: "it now survives a restart".
+_BEHAVES = split_words(
+    "respects survives persists reconnects retries recovers preserves honours honors escapes"
+)
 
 
 class WordPlace:
@@ -131,7 +148,8 @@ def _is_description(place: WordPlace) -> bool:
     if place.word == "implemented" and place.next == "by":
         return True
     if place.left in _IS_NOW:
-        if place.word in ("closed", "released") and not _is_work(place.before):
+        is_listed = bool(_LISTED.intersection(place.before))
+        if place.word in ("closed", "released") and not (is_listed or _is_work(place.before)):
             return True
         return not _is_report(place) and place.next in DESCRIBED.get(place.word, ())
     has_subject = is_content(place.left) and place.left not in HAVE
@@ -167,8 +185,23 @@ def _is_changed(place: WordPlace) -> bool:
         return True
     if place.left in BE:
         is_past_event = place.left in ("was", "were") and place.next != "by"
-        return is_past_event or bool(place.between) or place.next == "now"
+        is_new = bool(place.between) or place.next == "now"
+        return is_past_event or is_new or _is_removed(place) or _is_written(place)
     return place.word not in ("wrote", "rewrote") and _is_headline(place)
+
+
+def _is_removed(place: WordPlace) -> bool:
+    """ "The old helper is deleted", "the bug is squashed"; not "the row is deleted"."""
+    if place.next or not place.before:
+        return False
+    is_obsolete = bool(OBSOLETE.intersection(place.before)) or _has_quotation(place.before)
+    is_cleared = place.word in _RID_OF and place.before[0] in DETERMINER
+    return is_cleared or (is_obsolete and place.word in ("deleted", "removed", "dropped"))
+
+
+def _is_written(place: WordPlace) -> bool:
+    """ "The docs are updated": by us, where rows are updated by a program."""
+    return place.word == "updated" and not place.next and place.subject in _TEXTS
 
 
 def _is_act(place: WordPlace) -> bool:
@@ -209,11 +242,12 @@ def _is_set_up(place: WordPlace) -> bool:
 
 
 def _is_sorted(place: WordPlace) -> bool:
-    """ "That is sorted"; but lists are sorted too."""
+    """ "That is sorted", "sorted the flaky test"; but lists are sorted too."""
     if place.next and not is_adverb(place.next):
-        return False
+        return _is_act(place) and "by" not in place.after
     is_state = place.left in BE - IN_PROGRESS and place.subject in _POINTS_AT_WORK
-    return is_state or not place.left
+    is_single = place.left in ("is", "was") and place.subject in TROUBLE | _SINGLE_TESTS
+    return is_state or is_single or not place.left
 
 
 def _is_gone(place: WordPlace) -> bool:
@@ -242,6 +276,16 @@ def _is_ended(place: WordPlace) -> bool:
     return trouble in FAILS and is_over
 
 
+def _is_without_failure(place: WordPlace) -> bool:
+    """ "Not a single test fails", "none of the tests fail any more"."""
+    of_tests = bool(TESTS.intersection(place.after[:4]))
+    rest = place.after[-1:]
+    if place.word == "none":
+        rest = [text for text in place.after if text in FAILS]
+        of_tests = of_tests and bool({"anymore", "any more"}.intersection(place.after))
+    return not place.before and of_tests and bool(FAILS.intersection(rest))
+
+
 def _is_ticked(place: WordPlace) -> bool:
     """A tick at either end; "rows with a ✔" are about ticks."""
     ends_clause = not place.after and place.previous not in DETERMINER | PREPOSITION
@@ -251,7 +295,8 @@ def _is_ticked(place: WordPlace) -> bool:
 def _is_complete(place: WordPlace) -> bool:
     if is_content(place.next) or place.next in CONDITION | {"with"}:
         return False
-    ends_clause = not place.next and (not place.left or is_content(place.left))
+    is_headed = not place.left or is_content(place.left) or place.left in TICKED
+    ends_clause = not place.next and is_headed
     return ends_clause or place.left in BE - {"be"} or place.previous == "100%"
 
 
@@ -259,10 +304,16 @@ def _is_passed(place: WordPlace) -> bool:
     """Tests pass, and code passes tests; a function passes something on."""
     if _passes_tests(place):
         return True
-    has_count = place.word in ("passed", "passing") and place.previous.isdecimal()
-    has_tests = place.before == ["all"] or bool(TESTS.intersection(place.before))
+    has_count = place.word in ("passed", "passing") and _is_count(place.previous)
+    is_all = place.before in (["all"], ["it"]) or place.before[:2] == ["all", "of"]
+    has_tests = is_all or bool(TESTS.intersection(place.before))
     takes_object = place.next in DETERMINER | PRONOUN | _PASSES_ON or is_content(place.next)
     return (has_count or has_tests) and not takes_object
+
+
+def _is_count(text: str) -> bool:
+    """ "42" or "42/42"."""
+    return all(part.isdecimal() for part in text.split("/"))
 
 
 def _passes_tests(place: WordPlace) -> bool:
@@ -276,11 +327,10 @@ def _is_green(place: WordPlace) -> bool:
     """ "CI is green", "mypy came back clean", "all green"."""
     if is_content(place.next):
         return False
-    if place.word == "green" and place.before == ["all"]:
+    if place.word == "green" and (place.before == ["all"] or _is_count(place.previous)):
         return True
-    tests = TESTS | {"all"}
-    is_state = place.left in BE | TURNED or (not place.next and place.previous in tests)
-    return is_state and bool(tests.intersection(place.before))
+    is_state = place.left in BE | TURNED or (not place.next and place.previous in _CLEAN)
+    return is_state and bool(_CLEAN.intersection(place.before))
 
 
 def _is_working(place: WordPlace) -> bool:
@@ -291,10 +341,14 @@ def _is_working(place: WordPlace) -> bool:
     is_confirmed = place.next in _CONFIRMS or bool(place.between)
     if place.word == "work" and place.previous in ("all", "both"):
         return not place.next
+    if place.word == "work" and not place.next and len(place.before) <= 2:
+        is_plural = place.left.endswith("s") and not place.left.endswith("ss")
+        return is_plural and all(map(is_content, place.before))
     if place.word == "work":
         return has_subject and is_confirmed and place.left not in FINITE
+    stands_alone = not place.before and not place.after
     ends_clause = has_subject and not place.next
-    return ends_clause or is_confirmed or place.after[:2] in WORKS_AS
+    return stands_alone or ends_clause or is_confirmed or place.after[:2] in WORKS_AS
 
 
 def _is_functioning(place: WordPlace) -> bool:
@@ -303,9 +357,109 @@ def _is_functioning(place: WordPlace) -> bool:
         return not is_content(place.next)
     if {"i", "we", "you", "they", "am"}.intersection(place.before):
         return False
+    if place.left in ("confirmed", "verified"):
+        return not is_content(place.next)
     stands_alone = not place.left and not place.next
     has_object = place.next in ("on", "with", "for") or is_content(place.next)
     return stands_alone or (place.left in BE and not has_object)
+
+
+def _is_right_now(place: WordPlace) -> bool:
+    """ "It now survives a restart", "the socket now closes properly"; not "it now needs a key"."""
+    if not place.next:
+        return place.previous in _SMOOTHLY and place.left.endswith("s")
+    has_subject = is_content(place.left) or place.left in ("it", "this")
+    is_verb = is_content(place.next) and place.next.endswith("s") and place.next not in FAILS
+    is_proper = place.next in _BEHAVES or bool(_SMOOTHLY.intersection(place.after[1:]))
+    return has_subject and is_verb and is_proper
+
+
+def _is_built(place: WordPlace) -> bool:
+    """ "Everything compiles", "the image builds"; not "builds a list" or "the last ten builds"."""
+    if place.next in _CONFIRMS:
+        return True
+    is_named = place.before[:1] == ["the"] and is_content(place.left) and len(place.before) <= 4
+    is_whole = place.before == ["everything"] or (place.word == "builds" and is_named)
+    return is_whole and not place.next
+
+
+def _is_exit(place: WordPlace) -> bool:
+    """ "`make lint` exits 0", "the build exits with 0"; not "exits 0 when the queue is empty"."""
+    code = [text for text in place.after if text not in ("with", "code", "status")]
+    is_success = code in (["0"], ["zero"], ["cleanly"], ["0", "now"], ["cleanly", "now"])
+    return is_success and _is_by_tests(place)
+
+
+def _is_clean_report(place: WordPlace) -> bool:
+    """ "`tsc` reports no errors", "mypy finds no new problems"."""
+    if place.next not in _NONE or not _is_by_tests(place):
+        return False
+    at = next((at for at, text in enumerate(place.after[:4]) if text in TROUBLE), None)
+    if at is None:
+        return False
+    rest = place.after[at + 1 :]
+    return not rest or rest[0] in ("across", "now", "anymore", "any more", "any longer")
+
+
+def _is_by_tests(place: WordPlace) -> bool:
+    return place.left in TESTS or set(place.left) == {"q"}
+
+
+def _is_rid(place: WordPlace) -> bool:
+    """ "No more type errors", "there are no more warnings"."""
+    is_first = not place.before or place.before[0] == "there"
+    is_short = len(place.after) <= 3
+    return is_first and is_short and bool(TROUBLE.intersection(place.after[-1:]))
+
+
+def _is_answer(place: WordPlace) -> bool:
+    """ "It returns 200 again", "both return 200 after the change"."""
+    is_changed = any(text in NAMES_OF_CHANGE for text in place.after)
+    is_new = bool(place.between) or bool(_ALREADY.intersection(place.after))
+    return place.next in _GOOD_ANSWERS and (is_new or ("after" in place.after and is_changed))
+
+
+def _is_reached(place: WordPlace) -> bool:
+    """ "All criteria are met", "performance target hit"."""
+    has_goal = bool(GOALS.intersection(place.before))
+    is_state = place.left in (BE - IN_PROGRESS) | GOALS
+    return has_goal and is_state and place.next in ("", "now")
+
+
+def _is_satisfying(place: WordPlace) -> bool:
+    """ "It meets all requirements"; not "all but one"."""
+    has_goal = bool(GOALS.intersection(place.after[1:5]))
+    has_gap = bool({"except", "besides", "apart"}.intersection(place.after))
+    return place.next in ("all", "every", "both") and has_goal and not has_gap
+
+
+def _is_holding(place: WordPlace) -> bool:
+    """ "The fix holds", "fix confirmed"; a lock holds something."""
+    return place.left in NAMES_OF_CHANGE and place.next in ("", "up")
+
+
+def _is_successful(place: WordPlace) -> bool:
+    """ "Deployment successful", "the rollout was successful"."""
+    is_past = place.left in ("was", "were", "been")
+    is_headline = is_content(place.left) and _is_headline(place)
+    return (is_past or is_headline) and not place.next
+
+
+def _is_run(place: WordPlace) -> bool:
+    """ "The migration ran through cleanly", "the backfill ran successfully"."""
+    how = [text for text in place.after if text != "through"]
+    is_smooth = how in (["successfully"], ["cleanly"], ["smoothly"], ["flawlessly"])
+    return is_content(place.left) and is_smooth
+
+
+def _is_zero(place: WordPlace) -> bool:
+    """ "0 failures": what a test run prints; "no errors" may be all that a log says."""
+    return not place.before and place.after in (["failures"], ["errors"], ["regressions"])
+
+
+def _is_wrapping(place: WordPlace) -> bool:
+    """ "That wraps it up", "this wraps the refactor up"."""
+    return place.left in _POINTS_AT_CHANGE and place.after[-1:] == ["up"]
 
 
 def _is_ready(place: WordPlace) -> bool:
@@ -354,15 +508,23 @@ def _is_checked(place: WordPlace) -> bool:
 
 
 def _is_live(place: WordPlace) -> bool:
+    if not place.left:
+        return place.after[1:2] in (["production"], ["prod"], ["staging"])
     is_confirmed = bool(place.between) or place.next in ("now", "on", "in")
-    return is_confirmed and place.left in BE
+    is_short = len(place.before) == 2 and not place.next
+    return (is_confirmed or is_short) and place.left in BE
 
 
 def _is_work(before: Sequence[str]) -> bool:
-    """Whether work is named, by a word for it, a reference (#12) or a quotation (all q)."""
+    """Whether work is named, by a word for it, a reference (#12) or a quotation."""
     if (WORK | {"i", "we"}).intersection(before):
         return True
-    return any(text[0] == "#" or set(text) == {"q"} for text in before)
+    return any(text[0] == "#" for text in before) or _has_quotation(before)
+
+
+def _has_quotation(texts: Sequence[str]) -> bool:
+    """Whether there is a word of nothing but q, which stands for a quotation."""
+    return any(set(text) == {"q"} for text in texts)
 
 
 _SENSES: dict[str, Callable[[WordPlace], bool]] = {
@@ -382,18 +544,34 @@ _SENSES: dict[str, Callable[[WordPlace], bool]] = {
     ),
     **dict.fromkeys(split_words("implements adds removes introduces"), _is_by_our_change),
     **dict.fromkeys(("no longer", "not"), _is_ended),
+    **dict.fromkeys(VERDICTS, lambda place: not place.before and not place.after),
+    **dict.fromkeys(CHEERS, lambda place: bool(place.next) and place.next not in BE),
+    **dict.fromkeys(split_words("met reached satisfied fulfilled hit"), _is_reached),
+    **dict.fromkeys(("none", "not a single"), _is_without_failure),
+    **dict.fromkeys(("0", "zero"), _is_zero),
+    **dict.fromkeys(("holds", "confirmed"), _is_holding),
+    **dict.fromkeys(split_words("meets satisfies fulfils fulfills"), _is_satisfying),
+    **dict.fromkeys(split_words("exits exited exit"), _is_exit),
+    **dict.fromkeys(split_words("reports report reported finds shows gives"), _is_clean_report),
+    **dict.fromkeys(split_words("return returns answers"), _is_answer),
     **dict.fromkeys(("green", "clean", "happy"), _is_green),
     **dict.fromkeys(("fix", "solve"), _is_managed),
-    **dict.fromkeys(split_words("starts runs loads builds"), lambda place: place.next in _SMOOTHLY),
+    **dict.fromkeys(split_words("starts runs loads"), lambda place: place.next in _SMOOTHLY),
+    **dict.fromkeys(("compiles", "builds"), _is_built),
     "checks out": _is_checked,
-    "compiles": lambda place: place.next in _CONFIRMS,
     "complete": _is_complete,
+    "correct": lambda place: place.left in BE and place.next in ("again", "now"),
     "golden": _is_golden,
     "gone": _is_gone,
     "in": _is_in,
     "live": _is_live,
+    "no more": lambda place: _is_state(place) or _is_rid(place),
+    "now": _is_right_now,
     "ready": _is_ready,
     "set up": _is_set_up,
     "ships": lambda place: place.next == "now",
+    "ran": _is_run,
     "sorted": _is_sorted,
+    "successful": _is_successful,
+    "wraps": _is_wrapping,
 }

@@ -46,6 +46,7 @@ UNCHANGING = split_words(
     " wondered worked"
 )
 TICKED = split_words("[x] ✅ ✔ ☑ ✓")
+CHEERS = split_words("🎉")  # before what there is to cheer
 UNTICKED = split_words("[] ☐ ⬜ ❌ ✗ ✘ ⏳ 🚧")
 # What we did: "took care of the race".
 ACTS = split_idioms(
@@ -55,27 +56,36 @@ ACTS = split_idioms(
 # The same, and what a thing is afterwards: "wrapped up the refactoring", "it is wrapped up".
 SETTLED = split_idioms(
     "taken care of, dealt with, sorted out, wrapped up, buttoned up, ironed out, wired up,"
-    " hooked up"
+    " hooked up, verified end to end, verified end-to-end, tested end to end, tested end-to-end"
 )
 # What a thing is when work on it is over; those of the second group need a verb: "it is in place".
 HEADLINES = split_idioms(
     "good to go, good to merge, good to ship, up and running, all set, all good, fully functional,"
     " fully operational, up and working, all clear, all systems go, production-ready,"
-    " feature-complete"
+    " feature-complete, back to normal, back to green"
 )
 STATES = HEADLINES | split_idioms(
     "in place, behind us, a wrap, no more, out of the way, squared away, in the bag"
 )
 SUCCESSES = split_idioms(
     "nailed it, works like a charm, did the trick, does the trick, put to bed,"
-    " nothing left to do, nothing left on the list, nothing else to do"
+    " nothing left to do, nothing left on the list, nothing else to do, does what it should,"
+    " do what they should, does what it is supposed to, can no longer reproduce,"
+    " nothing remains to be done, nothing is left to do, no open issues remain"
 )
+# Those that say so only where they are all that is said: "that's it, …", not "that's it for now".
+VERDICTS = split_idioms("that did it, this did it, that does it, that is it, this is it")
 SMOOTH = split_idioms(
-    "without errors, without any errors, without error, without warnings, without issues"
+    "without errors, without any errors, without error, without warnings, without issues,"
+    " without a single error, without a single failure, without a hitch"
 )
-TURNED = split_idioms("came back, comes back, went, turned")  # "came back green"
+# "came back green"
+TURNED = split_idioms(
+    "come back, came back, comes back, come out, came out, comes out, went, turned, run, runs, ran"
+)
 OTHER_IDIOMS = split_idioms(
-    "set up, wraps up, takes care of, checks out, no longer, any more, any longer, end to end"
+    "set up, wraps up, takes care of, checks out, no longer, any more, any longer, end to end,"
+    " not a single"
 )
 TESTS = split_words(
     "test tests suite suites check checks build builds ci pipeline linter lint mypy ruff pytest"
@@ -88,6 +98,15 @@ WORK = split_words(
     " problems story feature it this that all both everything conflict conflicts milestone"
     " version release epic thread threads loophole gap gaps"
 )
+
+# What a program does without: "the old helper is deleted"; what else is deleted may be data.
+OBSOLETE = split_words("old legacy unused dead deprecated obsolete redundant duplicated")
+# What work is measured by: "all criteria are met".
+GOALS = split_words(
+    "criteria criterion goal goals requirement requirements target targets objective objectives"
+)
+# What is numbered by a fraction that is its name: "task 3 of 5".
+NUMBERED = split_words("task step phase part item milestone stage chapter pr commit ticket wave")
 
 # What people are glad to be rid of: "the race is gone", "it no longer hangs".
 TROUBLE = split_words(
@@ -152,6 +171,7 @@ GOVERNING = split_words(
 PHRASES = {
     *(("far", "from"), ("instead", "of"), ("rather", "than"), ("as", "if"), ("as", "though")),
     *(("as", "soon"), ("as", "long"), ("in", "case"), ("so", "that"), ("in", "theory")),
+    *(("too", "early"), ("too", "soon")),
 }
 REPORT = split_words(
     "says said claims claimed thinks believes assumes suggests reads reported reports according"
@@ -237,7 +257,7 @@ def is_content(text: str) -> bool:
 
 def _list_idioms() -> dict[str, list[tuple[str, ...]]]:
     """Those of several words by their first word, the longest first."""
-    idioms = ACTS | SETTLED | STATES | SUCCESSES | SMOOTH | TURNED | OTHER_IDIOMS
+    idioms = ACTS | SETTLED | STATES | SUCCESSES | VERDICTS | SMOOTH | TURNED | OTHER_IDIOMS
     split = [tuple(idiom.split()) for idiom in idioms if " " in idiom]
     by_first: dict[str, list[tuple[str, ...]]] = {}
     for words in sorted(split, key=len, reverse=True):
