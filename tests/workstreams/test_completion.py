@@ -7,7 +7,9 @@ and measured once, before anything was changed: 45 of the first fifty were right
 44 of the third. The two tables of sixty were written in the same way after the idioms: of each, 16
 of 30 claims were caught and 2 of 30 other sentences refused. The table from outside was written by
 an author who has not seen the rule: 37 of 60 claims were caught and none of 60 other sentences
-refused. What was learned from them is in the rule; what is still wrong is listed here by name.
+refused. What was learned from them is in the rule. The third table of sixty was written after that,
+in free prose: 11 of 30 claims were caught and none of 30 other sentences refused, and nothing was
+changed afterwards. What is still wrong is listed here by name.
 """
 
 import sys
@@ -50,6 +52,28 @@ STILL_WRONG = {
         "The flaky test turned out to be a timezone issue, which is resolved by freezing the clock"
         " in the fixture."
     ),
+    "The race between the two workers is closed, I ran the stress test for ten minutes.",
+    "Good: all eleven migrations apply on an empty database and on a copy of production.",
+    (
+        "Here is what changed: the parser is split in two and the old entry point"
+        " forwards to the new one."
+    ),
+    "`go vet ./...` is silent.",
+    "Everything you asked for is in the branch.",
+    "The cron job is back and ran at 03:00 as scheduled.",
+    "Import errors are history.",
+    "The form validates on blur now, and the submit button stays disabled until it does.",
+    "Coverage is at 100 %.",
+    "The branch is ready to be merged from my side.",
+    "Nothing is failing any more.",
+    "The rename went through in all 64 files.",
+    "The endpoint rejects expired tokens now, see the new test.",
+    "Issue #77 can be closed, the fix is on main.",
+    "Backfill: 100 %",
+    "The new index cut the query to 4 ms and the timeout alarm has been quiet since.",
+    "Caching works as described in the design note.",
+    "The dashboard loads in under a second again.",
+    "I went through the list and every box is ticked.",
 }
 
 
@@ -63,7 +87,7 @@ FIRST = table("completion_sentences.tsv")
 AGENTS = table("completion_sentences.agents.tsv")
 KNOWN = FIRST + AGENTS
 FIFTIES = ("first_fifty", "second_fifty", "third_fifty")
-SIXTIES = ("first_sixty", "second_sixty")
+SIXTIES = ("first_sixty", "second_sixty", "third_sixty")
 LATER = [
     row
     for which in (*FIFTIES, *SIXTIES, "outside")
@@ -98,7 +122,7 @@ def test_the_tables_are_large_labelled_and_without_repetition():
     assert len(FIRST) >= 200
     assert len(AGENTS) >= 120
     assert sum(label == "no claim" for label, _, _ in AGENTS) >= 45
-    assert len(LATER) == 390
+    assert len(LATER) == 450
     repeated = [text for text, count in Counter(texts).items() if count > 1]
     assert repeated == ["The build is green again."]  # by two authors
     assert {label for label, _, _ in KNOWN + LATER} == {"claim", "no claim"}
