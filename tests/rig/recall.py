@@ -2,9 +2,9 @@
 
 Each set has memories, `questions` with the memory that answers each, and questions `without` an
 answer on nearby topics. The rule was chosen with the figures of the first sets in view. `fresh` was
-written when the rule was frozen and measured once; so were `desk`, `talk` and `habits`, by an author
-who has not seen the code. `payments` is the oldest set, with a fifth of questions that share hardly
-a word with their memory; in `talk` it is a third.
+written when the rule was frozen and measured once; so were `desk`, `talk` and `habits`, by another
+author, who has not seen the code. `payments` is the oldest set, with a fifth of questions that
+share hardly a word with their memory.
 """
 
 from __future__ import annotations
