@@ -46,6 +46,14 @@ STATED = [
     '"the admin password is hunter2"',
     "the password was reset to Blue42sky",
     "passwd: toor1234",
+    "password=hunter2",
+    "db_password=hunter2&page=2",
+    "password = 'hunter2'",
+    '{"password": "hunter2"}',
+    "the db password has been set to S3cr3t!x",
+    "the password will be set to S3cr3t9x tomorrow",
+    "use password S3cr3tS4uce for staging",
+    "log in with the staging password Tr0ub4dor.",
 ]
 ONLY_MENTIONED = [
     "the password is required",
@@ -104,6 +112,22 @@ ONLY_MENTIONED = [
     "secrets: 3 found in src/a.py",
     "the token is T-shirt",
     "key is primary1",
+    "password must have 12 characters",
+    "the password field",
+    "password reset",
+    "use password hashing",
+    "use password v2-based login",
+    "log in with password argon2id",
+    "with password user1@example.com",
+    "enter password twice",
+    "password=None",
+    "password=password1",
+    "password=config.pw2",
+    "password=get_pw2()",
+    "connect(password=pw1)",
+    "the password has been set",
+    "the password has been set to expire in 30d",
+    "the password has been rotated twice",
 ]
 
 

@@ -70,9 +70,11 @@ _SPOKEN_NAME = (
     r"|(?:api|access)[ _-]key)s?\b)"
 )
 _FOR_WHAT = r"(?:[ \t]{1,4}(?i:for|of|on|in)(?:[ \t]{1,4}[\w.'@/-]{1,40}+){1,5}?)?"
+_SET = r"(?:set|changed|reset|rotated|updated)"
 _STATES = (
-    r"(?:[ \t]{1,4}(?i:is|was|to)"
-    r"(?:[ \t]{1,4}(?i:now|still|currently|just|(?:set|changed|reset) to))?:?|:)[ \t]{1,4}"
+    rf"(?:[ \t]{{1,4}}(?i:(?:is|was|to)(?:[ \t]{{1,4}}(?:now|still|currently|just|{_SET} to))?"
+    r"|(?:has|have|had|will|must|should)[ \t]{1,4}(?:now[ \t]{1,4})?be(?:en)?[ \t]{1,4}"
+    rf"{_SET} to):?|:)[ \t]{{1,4}}"
 )
 _SPOKEN_VALUE = (
     r"(?:\"([^\"\s\x00]{4,128}+)\"|'([^'\s\x00]{4,128}+)'|`([^`\s\x00]{4,128}+)`"
@@ -82,10 +84,17 @@ _SET_TO = r"(?i)\b(?:set|sets|chang\w{1,4}|reset|resets)\b[^\n]{0,60}$"
 # How something is kept or how long it is, and names: words that hold a digit and no secret.
 _NOT_SPOKEN = (
     r"(?i)(?:base|sha|md|rs|hs|es|ps|aes|rsa|argon|pbkdf|bcrypt|oauth|utf|x\.?509|ed255|blake|http|ipv|v[0-9]|s3|k8s"
-    r"|e2e|min|max|len|phase|step|part|option|line|issue|user|http|port|row|test)[-_]?[0-9]"
+    r"|e2e|min|max|len|phase|step|part|option|line|issue|user|http|port|row|test)[-_]?[0-9]|v[0-9]+[^a-z0-9]"
     r"|#?[0-9]+[-_]?(?:(?:char|byte|bit|day|hour|min|sec|week|month|time|digit|letter|word)\w*|x|k|ms|s|st|nd|rd|th)$"
     r"|[^\s]+'s$|[0-9]{4}-[0-9]{2}-|[0-9:.]+z?$"
 )
+_PASSWORD = r"[pP](?i:assw(?:or)?d|assphrase|asscode|wd)(?![A-Za-z])"
+_SHORT_VALUE = (
+    r"(?:\"([^\"\s\\\x00]{6,64}+)\"|'([^'\s\\\x00]{6,64}+)'|`([^`\s\\\x00]{6,64}+)`"
+    r"|([^\s\"'`,;&<>(){}\[\]|\\\x00]{6,64}+))"
+)
+# "Use the staging password …", "log in with password …".
+_USED_WITH = r"(?i)\b(?:us(?:e|es|ed|ing)|with|via|enter|type|try)[ \t]+(?:[\w-]{1,20}[ \t]+){0,2}$"
 _STATE_WORD = r"(?i)[a-z]+(?:ed|ing|able|ible|en|ly)$"
 _MIXED = r"\w[@#$%^&*!~+]\w"
 
@@ -227,11 +236,10 @@ def _is_password(match: re.Match[str], value: str) -> bool:
 
 def _is_spoken(match: re.Match[str], value: str) -> bool:
     """A word that is no word of a language: "is hunter2", and not "is required"."""
-    if re.match(_PLACEHOLDER, value) or re.match(_NOT_SPOKEN, value) or _is_reference(value):
+    if not _is_spoken_value(value):
         return False
     is_chosen = match[0][0] in "pP"
-    end = match.end()
-    is_called = match.string[end : end + 1] in ("(", "[")
+    is_called = _is_called(match)
     stated = match.string[match.start() : match.start(match.lastindex or 0)].lower()
     if re.search(r"\bto[ \t]+[\"'`]?$", stated) and not _is_set_to(match, stated):
         return False
@@ -240,17 +248,48 @@ def _is_spoken(match: re.Match[str], value: str) -> bool:
     is_quoted = match.lastindex != 4
     if is_quoted and not re.search(_SPEAKS, value) and not re.match(_STATE_WORD, value):
         return True
-    has_digit = any(character.isdigit() for character in value)
-    has_letter = any(character.isalpha() for character in value)
-    return not is_called and has_letter and (has_digit or bool(re.search(_MIXED, value)))
+    return not is_called and _is_mixed(value)
 
 
 def _is_set_to(match: re.Match[str], stated: str) -> bool:
     """ "Set the password to X" states it; "send the password to X" does not."""
     start = match.start()
     before = match.string[max(0, start - 60) : start]
-    is_named = re.search(r"(?:set|changed) to", stated) is not None
+    is_named = re.search(rf"{_SET} to", stated) is not None
     return is_named or re.search(_SET_TO, before) is not None
+
+
+def _is_short_password(match: re.Match[str], value: str) -> bool:
+    """ "password=hunter2": shorter than a token, but with a digit or a sign among its letters."""
+    if not _is_spoken_value(value) or _is_called(match):
+        return False
+    says_what_it_is = re.match(_SAYS_WHAT_IT_IS, value)
+    return len(value) >= 6 and _is_mixed(value) and not says_what_it_is
+
+
+def _is_used(match: re.Match[str], value: str) -> bool:
+    """ "Use password S3cr3t1 for staging", and not "use password hashing"."""
+    start = match.start()
+    before = match.string[max(0, start - 60) : start]
+    if not re.search(_USED_WITH, before):
+        return False
+    return _is_short_password(match, value)
+
+
+def _is_spoken_value(value: str) -> bool:
+    is_known = re.match(_PLACEHOLDER, value) or re.match(_NOT_SPOKEN, value)
+    return not is_known and not _is_reference(value)
+
+
+def _is_called(match: re.Match[str]) -> bool:
+    end = match.end()
+    return match.string[end : end + 1] in ("(", "[")
+
+
+def _is_mixed(value: str) -> bool:
+    has_letter = any(character.isalpha() for character in value)
+    has_digit = any(character.isdigit() for character in value)
+    return has_letter and (has_digit or bool(re.search(_MIXED, value)))
 
 
 def _is_reference(value: str) -> bool:
@@ -455,5 +494,19 @@ RULES = (
         _SPOKEN_NAME + _FOR_WHAT + _STATES + _SPOKEN_VALUE,
         WHOLE,
         check=_is_spoken,
+    ),
+    Rule(
+        "assigned_secret",
+        "passw passphrase passcode pwd",
+        _PASSWORD + _GIVEN + _SHORT_VALUE,
+        WHOLE,
+        check=_is_short_password,
+    ),
+    Rule(
+        "stated_secret",
+        "passw passphrase passcode pwd",
+        rf"{_PASSWORD}[ \t]{{1,4}}{_SHORT_VALUE}",
+        WHOLE,
+        check=_is_used,
     ),
 )
