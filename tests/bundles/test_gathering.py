@@ -122,6 +122,35 @@ async def test_everything_that_the_stop_prompt_asks_for_is_in_the_next_bundle(
     assert "SET files: spec.md · lost.md (missing)" in text
 
 
+async def test_a_bundle_masks_what_it_quotes_and_asks_memories_in_the_words_of_the_request(
+    journal, sessions
+):
+    """The log, the scratchpad, the sets and memories are kept as they were said."""
+    asked = []
+
+    async def recall(query: str, *, limit: int):
+        asked.append(query)
+        return [memory("the letter service has the password Fr0stb1te: password=Fr0stb1te")]
+
+    bundles = BundleService(
+        journal, sessions, load=load, recall=recall, now=lambda: NOW, fence_key=b"k"
+    )
+    last = await start(sessions, "log in, the admin password is hunter2")
+    task = "rotate it; the db password has been set to S3cr3t!x"
+    await sessions.update_state(last.id, {"current_task": task, "api_token": "zx81qq55vv"})
+    await sessions.set_relevant_context(last.id, "urls", ["https://ana:monkey1@host/x"])
+
+    bundle = await bundles.build("planning", worktree="/w")
+
+    receipt = await bundles.get_receipt(bundle.id)
+    kept = str(receipt.to_content())
+    for secret in ("hunter2", "S3cr3t!x", "zx81qq55vv", "monkey1", "=Fr0stb1te"):
+        assert secret not in bundle.text + kept
+    assert bundle.text.count("[REDACTED:") >= 4
+    assert "log in, the admin password is hunter2" in asked
+    assert (await bundles.build("planning", worktree="/w")).text.count("[REDACTED:") >= 4
+
+
 async def test_an_address_or_a_path_that_cannot_be_is_never_missing(bundles, sessions, tmp_path):
     own = await start(sessions, "go on", worktree=str(tmp_path))
     entries = ["https://example.org/a", "a" * 5_000, "#only"]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles import budget, errors, receipts, render, sections
 from holdfast.bundles.gathering import BundleRequest, Gatherer
+from holdfast.bundles.masking import mask_quoted
 from holdfast.bundles.model import PHASES, Bundle, BundleExplanation, Gathered, Receipt, Section
 from holdfast.bundles.receipts import short_id
 from holdfast.errors import HoldfastError, InvalidValueError, StoreBusyError
@@ -101,6 +102,7 @@ class BundleService:
     ):
         self.journal, self.sessions, self.load = journal, sessions, load
         self.native_ids, self.text_limit, self.now = native_ids, text_limit, now
+        self.fence_key = fence_key
         self.gatherer = Gatherer(sessions, load, recall, tuple(rules), now, fence_key)
 
     # --- building ---------------------------------------------------------------------------------
@@ -242,7 +244,7 @@ class BundleService:
         return await self.sessions.get_session(session_id)
 
     async def _make_draft(self, wanted: BundleRequest, total: int) -> BundleDraft:
-        gathered = await self.gatherer.gather(wanted)
+        gathered = await off_loop(mask_quoted, await self.gatherer.gather(wanted))
         parts = await off_loop(sections.make_sections, gathered)
         return BundleDraft(wanted, gathered, parts, total)
 
