@@ -16,6 +16,7 @@ from holdfast.bundles.round_service import RoundService
 from holdfast.bundles.rounds import ROLES, Round, RoundStep
 from holdfast.bundles.service import BundleService
 from holdfast.errors import Action, InvalidValueError, StoreBusyError
+from holdfast.ground.fence import fence_key
 from holdfast.ground.settings import load_settings, owner_of
 from holdfast.memories.model import Memory
 from holdfast.memories.model import MemoryMatch as Found
@@ -600,13 +601,16 @@ async def test_a_result_that_grows_without_its_secrets_is_refused_before_any_is_
     work = WorkstreamService(
         load_settings(), journal, folder=str(checkout), share=True, environment={}
     )
-    rounds = RoundService(BundleService(journal, sessions, load=work.load), work.decide)
+    key = fence_key(work.settings.home)
+    rounds = RoundService(
+        BundleService(journal, sessions, load=work.load, fence_key=key), work.decide
+    )
     await rounds.start("topic")
     await submit_views(rounds)
     grows = f"{'AKIA' + 'QZ7X' * 4} and {'ghp_' + 'aB3' * 12} ".ljust(1_000, "x")
 
     for _ in range(2):
-        with pytest.raises(InvalidValueError, match="is longer than 1,000 characters"):
+        with pytest.raises(InvalidValueError, match="1,000 are the most"):
             await rounds.close(["fine first", grows])
         assert (await work.load("planning")).context.decisions == []
     closed = await rounds.close(["fine first", grows[:900]])
@@ -615,6 +619,7 @@ async def test_a_result_that_grows_without_its_secrets_is_refused_before_any_is_
     noted = (await work.load("planning")).context.decisions
     assert noted[0].text == "fine first"
     assert noted[1].text.startswith("[REDACTED:")
+    assert closed.decisions == tuple(decision.text for decision in noted)
 
 
 async def test_after_a_failed_close_the_chair_can_close_again_or_abandon(bundles):

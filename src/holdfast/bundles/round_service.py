@@ -15,7 +15,7 @@ from holdfast.bundles import errors, render, rounds
 from holdfast.bundles.model import Bundle
 from holdfast.bundles.rounds import Round, RoundStep
 from holdfast.bundles.service import LOOKED_BACK, BundleService
-from holdfast.ground import clock, ids
+from holdfast.ground import clock, ids, redaction
 
 if TYPE_CHECKING:
     from holdfast.workstreams.model import Key, RepoContext
@@ -90,7 +90,7 @@ class RoundService:
         """Decisions and questions become planning context; an interrupted close is continued."""
         known = await self._get(workstream_id)
         if known.round.status == "open":
-            closing = rounds.close(known.round, decisions, questions)
+            closing = rounds.close(known.round, self._mask(decisions), self._mask(questions))
             rounds.check_results(closing, known.context)
             known = await self._advance(known, closing)
         for result in known.round.results[known.round.persisted :]:
@@ -175,6 +175,11 @@ class RoundService:
         content = current.to_dict()
         entry = await self.journal.add(ROUND, key, content, entry_id=entry_id)
         return entry.content == content
+
+    def _mask(self, texts: Sequence[str]) -> list[str]:
+        """Without secrets: what is noted, answered and kept of a round are the same texts."""
+        masked, _ = redaction.redact_value(list(texts), key=self.bundles.fence_key)
+        return list(masked)
 
     def _now(self) -> str:
         return clock.to_text(self.bundles.now())

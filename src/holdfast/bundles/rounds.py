@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.bundles import errors
 from holdfast.errors import InvalidValueError
-from holdfast.ground import canonical, redaction
+from holdfast.ground import canonical
 from holdfast.ground.fence import clean
 from holdfast.workstreams import rules
 
@@ -220,9 +220,8 @@ def check_results(closing: Round, context: RepoContext) -> None:
     """By the rule that will note them, because a later refusal would leave it half closed."""
     stamp = rules.Stamp(CHAIR, closing.receipt_id, closing.started_at)
     for result in closing.results:
-        text = redaction.redact(result.text).text
         rules.decide(
-            context, text, decision_id=None, status=result.status, because=None, stamp=stamp
+            context, result.text, decision_id=None, status=result.status, because=None, stamp=stamp
         )
 
 

@@ -282,6 +282,7 @@ async def test_ten_thousand_steps_or_files_are_refused_and_nothing_is_read(repo:
         ({"operation": "claim", "text": "the admin password is hunter2"}, "text"),
         ({"operation": "checklist", "items": ["docs", "the password is hunter2"]}, "items"),
         ({"operation": "save", "summary": "The admin password is hunter2"}, "summary"),
+        ({"operation": "decide", "text": "password=hunter2"}, "text"),
         (
             {"operation": "fail", "step": "s", "error": "password: hunter2", "next_action": "n"},
             "error",
@@ -301,6 +302,31 @@ async def test_what_was_masked_is_named_by_its_field(
     for secret in ("hunter2", "monkey123"):
         assert secret not in delivered
         assert secret not in (repo.folder / FILE).read_text()
+
+
+async def test_the_answer_of_a_closed_round_has_the_masked_texts(repo: Repo):
+    spoken = {"operation": "round", "step": "submit", "text": "No new fact."}
+    closing = {
+        "operation": "round",
+        "step": "close",
+        "decisions": ["the admin password is hunter2"],
+        "questions": ["Who knows that pwd is monkey123?"],
+        "idempotency_key": "k",
+    }
+    async with doors.inside(repo.folder) as client:
+        await do(client, "round", step="start", topic="Where?")
+        for role in ("Product Owner", "Architect", "Developer", "Validator"):
+            await client.call_tool(TOOL, {**spoken, "role": role})
+        first = await client.call_tool(TOOL, {**closing, "detail": True})
+        again = await client.call_tool(TOOL, {**closing, "detail": True})
+
+    note = "What looks like a secret was masked in: decisions, questions."
+    assert first.structured_content["warnings"] == [note]
+    for answer in (first, again):
+        delivered = answer.content[0].text + json.dumps(answer.structured_content)
+        assert "hunter2" not in delivered
+        assert "monkey123" not in delivered
+        assert delivered.count("[REDACTED:") >= 4
 
 
 # --- what a model gets wrong ----------------------------------------------------------------------
