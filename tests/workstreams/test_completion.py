@@ -185,6 +185,7 @@ def test_results_of_tests_and_short_reports_are_completions(text: str):
         *("Two of five tasks are done.", "There are no more rows.", "No more than five retries."),
         *("None of the tests cover this.", "The row is deleted.", "Docs are updated every night."),
         *("The old token is deleted on refresh.", "The lock holds until the end.", "0 rows."),
+        *("Sessions are live, idle or ended.", "The traps are live: three of them."),
         *("It now needs a key.", "It now fails elsewhere.", "The endpoint returns 200."),
         *("It meets all criteria except the last one.", "The limit is reached."),
         *("It's anything but done.", "It is too early to say that it is finished."),

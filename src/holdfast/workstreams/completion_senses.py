@@ -511,7 +511,7 @@ def _is_live(place: WordPlace) -> bool:
     if not place.left:
         return place.after[1:2] in (["production"], ["prod"], ["staging"])
     is_confirmed = bool(place.between) or place.next in ("now", "on", "in")
-    is_short = len(place.before) == 2 and not place.next
+    is_short = place.before[:-1] == ["it"] and not place.next
     return (is_confirmed or is_short) and place.left in BE
 
 
