@@ -1,8 +1,8 @@
 """Recall beside plain full-text search, on committed sets of questions.
 
 Plain search answers every question; recall declines some that have no answer, and may lose nothing
-for it. The shares are those of the same rows on both engines. Three sets are known to lose answers
-for it; they are held to the figures that were measured when the rule was frozen.
+for it. The shares are those of the same rows on both engines. Two sets are known to lose answers for
+it; they are held to the figures that were reached.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,9 @@ from tests.rig.recall import (
     measure,
 )
 
-SETS = (*MEASURED, CHOICE, FRESH, "desk")
-# Hits among five and ten, and declined; plain search: 93 and 97 of 104, 48 and 53, 52 and 58 of 67.
-REACHED = {"payments": (93, 94, 35), "talk": (40, 41, 15), "habits": (48, 48, 15)}
+SETS = (*MEASURED, CHOICE, FRESH, "payments", "desk")
+# Hits among five and ten, and declined; plain search: 48 and 53, 52 and 58 of 67.
+REACHED = {"talk": (47, 48, 10), "habits": (57, 57, 10)}
 
 
 def test_every_set_is_held_to_something():

@@ -119,9 +119,9 @@ some_words = st.lists(st.sampled_from("bcdefghj"), unique=True)
 )
 def test_relevance_is_a_share(asked: list[str], has: list[str], counts: dict[str, int], total: int):
     weights = rules.weigh(asked, counts, total)
-    share = rules.measure_relevance(has, weights)
+    share = rules.measure_share(has, weights)
 
-    assert 0 <= share <= 1
+    assert 0 <= share <= rules.measure_relevance(has, weights) <= 1
     assert (share == 1.0) >= (bool(asked) and set(asked) <= set(has))
     assert (share == 0.0) >= set(asked).isdisjoint(has)
     assert all(weight > 0 for weight in weights.values())
@@ -132,6 +132,16 @@ def test_a_rarer_word_never_weighs_less(first: int, second: int, total: int):
     weights = rules.weigh(["b", "c"], {"b": min(first, second), "c": max(first, second)}, total)
 
     assert weights["b"] >= weights["c"]
+
+
+def test_words_that_tell_more_than_one_of_a_single_memory_are_enough():
+    """In a long question in other words the share is small."""
+    asked = ["kiosk", "lyon", *(f"unknown{number}" for number in range(20))]
+    weights = rules.weigh(asked, {"kiosk": 1, "lyon": 2}, 100)
+
+    assert rules.measure_share(["kiosk", "lyon"], weights) < 0.1
+    assert rules.measure_relevance(["kiosk", "lyon"], weights) == rules.MIN_RELEVANCE
+    assert rules.measure_relevance(["kiosk"], weights) < rules.MIN_RELEVANCE
 
 
 def rank_ids(*memories: Memory, query: str = "kept", **changes: Any) -> list[str]:

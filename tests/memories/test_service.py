@@ -117,9 +117,9 @@ async def test_every_word_of_a_long_question_counts(memories: MemoryService):
     filler = " ".join(f"a{number}" for number in range(70))
 
     for question in (f"{filler} {kept.content}", f"{kept.content} {filler}"):
-        [found] = await memories.recall(question, min_relevance=0.01)
+        [found] = await memories.recall(question)
         assert found.memory.id == kept.id
-        assert await memories.recall(question) == []  # most of it is about something else
+    assert await memories.recall(f"{filler} zebra") == [], "a single word may be chance"
 
 
 async def test_a_forgotten_memory_is_empty_and_cannot_come_back(memories: MemoryService):

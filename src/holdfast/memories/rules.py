@@ -1,10 +1,12 @@
 """What may be remembered, how belief in it moves, and what answers a question.
 
-Relevance is the share of a question's words that a memory has, each weighted by how rare it is
-among all memories and by how much it can mean; a word that no memory has weighs most, so a question
-about something else is declined. Relevance alone decides, and about the answer as a whole: where
-one memory is relevant enough, all that have words of the question are ranked, as a plain search
-would rank them. How new, believed and used a memory is decides between those that are about equal.
+Each word of a question is weighted by how rare it is among all memories and by how much it can
+mean. A memory is relevant by the share of this weight that it has, where a word that no memory has
+weighs most, so that a question about something else is declined; and by the weight alone, where it
+has words that tell more than one that stands in no other memory, so that a question in other words
+is not. Relevance decides about the answer as a whole: where one memory is relevant enough, all that
+have words of the question are ranked, as a plain search would rank them. How new, believed and used
+a memory is decides between those that are about equal.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ DOUBT = 0.5  # of the belief stays after each session that says otherwise
 
 LIMIT = 5
 MIN_RELEVANCE = 0.25
+TELLING = 1.02  # the weight that makes a memory relevant: one word of its own may be chance
 CANDIDATES = 300  # memories that are looked at for one question
 MOST_COUNTED = 1000  # a word in more memories than that weighs next to nothing
 LEAST_TOTAL = 100
@@ -235,12 +238,16 @@ def repeat(memory: Memory, expires_at: datetime | None, session_id: str | None) 
 
 
 def weigh(asked: Iterable[str], counts: Mapping[str, int], total: int) -> dict[str, float]:
-    """The rarer a word is among the memories, the more; in a small number no word is common."""
+    """The rarer a word is among the memories, the more; in a small number no word is common.
+
+    One that a single memory has weighs 1.
+    """
     population = max(total, LEAST_TOTAL)
+    unit = _weigh_word(1, population)
     weights = {}
     for word in asked:
         count = counts.get(word, 0)
-        weights[word] = measure_meaning(word) * _weigh_word(count, population)
+        weights[word] = measure_meaning(word) * _weigh_word(count, population) / unit
     return weights
 
 
@@ -301,15 +308,16 @@ def rank(
     rated = []
     for memory, words in candidates:
         has = frozenset(words)
-        relevance = measure_relevance(has, weights)
-        if relevance > 0:
-            rated.append((memory, has, relevance))
-    if max((relevance for *_, relevance in rated), default=0.0) < min_relevance:
+        share = measure_share(has, weights)
+        if share > 0:
+            rated.append((memory, has, share))
+    relevances = [measure_relevance(has, weights) for _, has, _ in rated]
+    if max(relevances, default=0.0) < min_relevance:
         return []
     mean = sum(len(has) for _, has, _ in rated) / max(len(rated), 1)
     matches = []
-    for memory, has, relevance in rated:
-        match = _rate(memory, relevance, _measure_brevity(len(has), mean), now)
+    for (memory, has, share), relevance in zip(rated, relevances, strict=True):
+        match = _rate(memory, relevance, share * _measure_brevity(len(has), mean), now)
         has_other_words = has != weights.keys()
         matches.append((has_other_words, *_order(match), match))
     return [match for *_, match in sorted(matches, key=lambda entry: entry[:-1])[:limit]]
@@ -328,13 +336,22 @@ def _measure_brevity(length: int, mean: float) -> float:
 
 
 def measure_relevance(has: Iterable[str], weights: Mapping[str, float]) -> float:
+    """The share of what was asked for; telling words are enough by themselves."""
+    words = frozenset(has)
+    telling = min(1.0, _weigh_met(words, weights) / TELLING)
+    return round(max(measure_share(words, weights), MIN_RELEVANCE * telling), 4)
+
+
+def measure_share(has: Iterable[str], weights: Mapping[str, float]) -> float:
     """The weight of the words that a memory has, as a share of all that were asked for."""
     total = math.fsum(weights.values())
     if not total:
         return 0.0
-    words = frozenset(has)
-    met = math.fsum(weight * _measure_presence(word, words) for word, weight in weights.items())
-    return round(met / total, 4)
+    return round(_weigh_met(frozenset(has), weights) / total, 4)
+
+
+def _weigh_met(has: frozenset[str], weights: Mapping[str, float]) -> float:
+    return math.fsum(weight * _measure_presence(word, has) for word, weight in weights.items())
 
 
 def _measure_presence(word: str, has: frozenset[str]) -> float:
@@ -346,11 +363,11 @@ def _measure_presence(word: str, has: frozenset[str]) -> float:
     return 0.0
 
 
-def _rate(memory: Memory, relevance: float, brevity: float, now: datetime) -> MemoryMatch:
+def _rate(memory: Memory, relevance: float, strength: float, now: datetime) -> MemoryMatch:
     bonus = RECENCY * _measure_recency(memory, now)
     bonus += BELIEF * memory.confidence
     bonus += USE * _measure_use(memory)
-    score = relevance * brevity * (1 + bonus)
+    score = strength * (1 + bonus)
     return MemoryMatch(memory, relevance, round(score, 6))
 
 
