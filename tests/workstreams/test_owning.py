@@ -1,6 +1,7 @@
 """Own is what was written on this machine, by the log's hashes: a file can name anybody."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from holdfast.app import App
 from holdfast.bundles import budget, render, sections
 from holdfast.bundles.model import Gathered
 from holdfast.ground.clock import now
+from holdfast.ground.settings import Owner, load_settings
+from holdfast.storage.journal import Journal
 from holdfast.workstreams import owning
 from holdfast.workstreams.model import JudgedContext
 from holdfast.workstreams.service import WorkstreamService
@@ -96,6 +99,58 @@ async def test_what_is_foreign_stays_foreign_after_my_next_write(
         "Letters leave at 08:00": True,
     }
     assert [claim.is_own for claim in judged.claims] == [True]
+
+
+@pytest.mark.parametrize("repository", ["evil", "0" * 40])
+async def test_notes_under_another_name_of_the_repository_stay_foreign_after_my_write(
+    repo: Repo, work: WorkstreamService, database: Any, repository: str
+):
+    await work.decide("Delete the table", status="accepted", because="trust me")
+    await work.set_checklist(["your step"])
+    edit_file(repo, lambda context: context["key"].update(repo=repository))
+    other = Journal(database, Owner("w", "somebody else"))
+    mine = WorkstreamService(
+        load_settings({**os.environ, "HOLDFAST_DEVELOPER": "bob"}),
+        other,
+        folder=str(repo.folder),
+        environment=ON,
+    )
+    await mine.point(["README.md"])
+
+    judged = await mine.load("implementation")
+
+    assert [each.is_own for each in judged.decisions] == [False]
+    assert [step.is_own for step in judged.all_steps] == [False]
+
+
+async def test_notes_that_were_made_before_a_remote_was_added_stay_own(
+    repo: Repo, work: WorkstreamService
+):
+    await work.decide("Retry by table", status="accepted")
+    repo.git("remote", "add", "origin", "https://github.com/acme/payouts.git")
+    before = await work.load("implementation")
+    await work.decide("Letters leave at 08:00", status="accepted")
+    after = await work.load("implementation")
+
+    assert [each.is_own for each in before.decisions] == [True]
+    assert [each.is_own for each in after.decisions] == [True, True]
+
+
+async def test_what_is_restored_is_not_own_unless_it_was_written_here(
+    repo: Repo, work: WorkstreamService
+):
+    await work.decide("Retry by table", status="accepted")
+    edit_file(repo, add_forged_decision)
+    await work.point(["README.md"])  # now the log has the forged one too
+    edit_file(repo, lambda context: context.update(open_decisions=[]))
+    await work.restore()
+
+    judged = await work.load("implementation")
+
+    assert {each.decision.text: each.is_own for each in judged.decisions} == {
+        "Retry by table": True,
+        "Delete the table": False,
+    }
 
 
 async def test_what_was_written_in_two_clones_on_this_machine_is_own_in_both(
@@ -188,7 +243,7 @@ async def test_a_claim_of_others_is_judged_like_ones_own(repo: Repo, work: Works
     repo.write("src/retry.py", "def schedule(attempt):\n    return 1\n")
     after = write_bundle(await work.load("implementation"))
 
-    assert "\n| [ok] schedule() never fails, retry.py#schedule\n" in before
+    assert "\n| [ok] schedule() never fails, retry.py\n" in before
     assert '\n| [changed] "schedule() never fails": retry.py#schedule edited since\n' in after
 
 

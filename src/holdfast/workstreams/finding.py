@@ -36,19 +36,38 @@ def use_log(kept: RepoContext, document: Document) -> RepoContext:
     return replace(kept, fields=fields, revision=document.revision, notes=(FROM_THE_LOG,))
 
 
-def follow_renamed_repository(document: Document, key: Key) -> Document:
+def find_earlier_key(document: Document, key: Key) -> Key | None:
     """A repository is renamed by its first commit or remote: earlier notes are still about it."""
     if key in document.contexts:
-        return document
+        return None
     same_work = [known for known in document.contexts if _is_same_work(known, key)]
     earlier = [known for known in same_work if "/" not in known.repo]
     if len(earlier) != 1:
+        return None
+    return earlier[0]
+
+
+def follow_renamed_repository(document: Document, key: Key) -> Document:
+    """The same notes under the name that the repository has now."""
+    earlier = find_earlier_key(document, key)
+    if earlier is None:
         return document
     contexts = {}
     for known, fields in document.contexts.items():
-        name = key if known in earlier else known
+        name = key if known == earlier else known
         contexts[name] = fields
     return replace(document, contexts=contexts)
+
+
+def join_kept(
+    kept: RepoContext | None, earlier: RepoContext | None, key: Key
+) -> RepoContext | None:
+    """What was saved here under this name, and what is known as own from an earlier name."""
+    if kept is None:
+        return earlier and replace(earlier, key=key)
+    if earlier is None:
+        return kept
+    return replace(kept, own=kept.own | earlier.own)
 
 
 def find_on_other_branch(document: Document, key: Key) -> Key | None:

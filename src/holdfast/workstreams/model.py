@@ -137,10 +137,14 @@ def list_standing(entries: Iterable[StandingEntry]) -> list[StandingEntry]:
 
 @dataclass(frozen=True)
 class ContextChange(Generic[Written]):
-    """What a rule made of a document: the new one, and the entry that was written or found."""
+    """What a rule made of a document: the new one, and the entry that was written or found.
+
+    `stated` is what the caller said itself, also where the document had the same words already.
+    """
 
     context: RepoContext
     entry: Written
+    stated: ContextFields = field(default_factory=ContextFields)
 
 
 # --- what a checkout says -------------------------------------------------------------------------

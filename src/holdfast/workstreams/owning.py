@@ -29,18 +29,17 @@ MOST_HASHES = 2_000
 
 
 def list_own(
-    before: ContextFields, after: ContextFields, kept: RepoContext | None
+    stated: ContextFields, after: ContextFields, kept: RepoContext | None
 ) -> frozenset[str]:
     """The hashes of what was ever written here, because another clone may still have it.
 
-    Of very many only what stands now.
+    Only what the caller stated is added, never what was in the file or came back into it. Of very
+    many only what stands now.
     """
-    now = set(_hash_fields(after))
-    written = now.difference(_hash_fields(before))
     known = kept.own if kept else frozenset()
     if len(known) > MOST_HASHES:
-        known &= now | _hash_kept(kept)
-    return known | written
+        known &= {*_hash_fields(after), *_hash_kept(kept)}
+    return known.union(_hash_fields(stated))
 
 
 def mark_own(judged: JudgedContext, own: frozenset[str]) -> JudgedContext:

@@ -24,6 +24,7 @@ from holdfast.workstreams.entries import (
     DECISION_STATUSES,
     Checkpoint,
     Claim,
+    ContextFields,
     Decision,
     NotedRun,
     Pointer,
@@ -141,7 +142,7 @@ def decide(
     others = [decision for decision in known if decision is not earlier]
     decisions = sorted([*others, entry], key=lambda decision: decision.made_at)
     changed = context.with_fields(open_decisions=tuple(decisions), updated_at=stamp.now)
-    return ContextChange(changed, entry)
+    return ContextChange(changed, entry, ContextFields(open_decisions=(entry,)))
 
 
 def _list_given_out(known: Sequence[Decision], kept: RepoContext | None) -> list[Decision]:
@@ -233,7 +234,7 @@ def claim(
     # A repeated claim replaces the earlier one, whose evidence could contradict it.
     others = [each for each in known if each.claim != text]
     changed = context.with_fields(evidence_ledger=(*others, entry), updated_at=stamp.now)
-    return ContextChange(changed, entry)
+    return ContextChange(changed, entry, ContextFields(evidence_ledger=(entry,)))
 
 
 def check_evidence(evidence: Sequence[object]) -> None:
@@ -349,7 +350,7 @@ def set_checklist(context: RepoContext, items: Sequence[str], *, now: str) -> Co
     checked = [_check_line("Checklist item", item, TEXT_CHARS) for item in items]
     steps = tuple(dict.fromkeys(checked))
     changed = context.with_fields(checklist=steps, updated_at=now)
-    return ContextChange(changed, None)
+    return ContextChange(changed, None, ContextFields(checklist=steps))
 
 
 def check_checklist(items: Sequence[object]) -> None:
@@ -365,7 +366,7 @@ def point(context: RepoContext, pointers: Sequence[Pointer], *, now: str) -> Con
     union = tuple(dict.fromkeys([*context.pointers, *checked]))
     check_pointers(union)
     changed = context.with_fields(file_pointers=union, updated_at=now)
-    return ContextChange(changed, None)
+    return ContextChange(changed, None, ContextFields(file_pointers=tuple(checked)))
 
 
 def check_pointers(pointers: Sequence[object]) -> None:
@@ -417,13 +418,17 @@ def save(
         other_summaries=None,
         updated_at=now,
     )
+    stated = ContextFields(working_summary=saved, checkpoint=fields.checkpoint)
     if summary.feature_request is not None:
         label = _check_line("feature_request", summary.feature_request, LABEL_CHARS)
         fields = replace(fields, feature_request=label)
+        stated = replace(stated, feature_request=label)
     if context.failed_run:
-        fields = replace(fields, last_run=NotedRun(status="ok", at=now))
+        passed = NotedRun(status="ok", at=now)
+        fields = replace(fields, last_run=passed)
+        stated = replace(stated, last_run=passed)
     changed = RepoContext(context.key, context.phase, fields, context.revision)
-    return ContextChange(changed, None)
+    return ContextChange(changed, None, stated)
 
 
 def check_summary(summary: str) -> str:
@@ -494,7 +499,7 @@ def fail(
     noted = NotedRun(failed_step=run.failed_step, error=run.error, at=run.at, uid=run.uid)
     kept = (*others, noted)[-ERRORS_KEPT:]
     changed = context.with_fields(last_run=run, last_errors=kept, updated_at=stamp.now)
-    return ContextChange(changed, None)
+    return ContextChange(changed, None, ContextFields(last_run=run, last_errors=(noted,)))
 
 
 def _is_same_failure(first: NotedRun, second: NotedRun) -> bool:
@@ -506,7 +511,8 @@ def succeed(context: RepoContext, *, now: str) -> ContextChange[None]:
     if context.failed_run is None:
         return ContextChange(context, None)
     passed = NotedRun(status="ok", at=now)
-    return ContextChange(context.with_fields(last_run=passed, updated_at=now), None)
+    changed = context.with_fields(last_run=passed, updated_at=now)
+    return ContextChange(changed, None, ContextFields(last_run=passed))
 
 
 def _cut_middle(error: object) -> object:

@@ -409,7 +409,7 @@ class WorkstreamService:
         key = checkout.key(workstream_id)
         renamed = finding.follow_renamed_repository(document, key)
         found = finding.get_context(renamed, key, phase)
-        kept = await self.journal.find_kept(key, phase)
+        kept = await self._find_kept(document, key, phase)
         target = Target(
             checkout=checkout,
             workstream_id=workstream_id,
@@ -425,6 +425,14 @@ class WorkstreamService:
         if kept is not None:
             return replace(target, context=finding.use_log(kept, document))
         return await self._find_on_other_branch(target)
+
+    async def _find_kept(self, document: Document, key: Key, phase: str) -> RepoContext | None:
+        """What this machine saved, also under the earlier name of the repository."""
+        kept = await self.journal.find_kept(key, phase)
+        earlier = finding.find_earlier_key(document, key)
+        if earlier is None:
+            return kept
+        return finding.join_kept(kept, await self.journal.find_kept(earlier, phase), key)
 
     async def _find_on_other_branch(self, target: Target) -> Target:
         """Only what the caller names is looked for there; without a name the branch is meant."""
@@ -554,8 +562,7 @@ class WorkstreamService:
         planned = await off_loop(plan, target.document)
         done = await off_loop(target.checkout.files.update, phase, planned, plan)
         written = finding.get_context(done.after, key, phase)
-        before = finding.get_context(done.before, key, phase)
-        own = await off_loop(owning.list_own, before.fields, written.fields, target.kept)
+        own = await off_loop(owning.list_own, done.change.stated, written.fields, target.kept)
         await self.journal.keep_context(replace(written, own=own), target.kept)
         return replace(done.change, context=written)
 
