@@ -12,9 +12,10 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from holdfast.errors import Action, InvalidValueError
-from holdfast.ground import canonical
+from holdfast.ground import canonical, redaction
 
 TAIL_BYTES = 4_000
 ARGUMENTS_BYTES = 16_000
@@ -41,6 +42,21 @@ def check_command(command: Sequence[str]) -> tuple[str, ...]:
             "Command", command[0], f"has more than {ARGUMENTS_BYTES:,} characters"
         )
     return checked
+
+
+def mask_command(command: Sequence[str], key: bytes) -> tuple[str, ...]:
+    """Without secrets: in each argument, and in the whole line, where `--password` is before one.
+
+    A secret that spans arguments makes them one.
+    """
+    parts = [redaction.redact(part, key=key).text for part in command]
+    line = redaction.redact(" ".join(parts), key=key).text
+    words = line.split(" ")
+    counts = [part.count(" ") + 1 for part in parts]
+    if len(words) != sum(counts):
+        return (line,)
+    following = iter(words)
+    return tuple(" ".join(islice(following, count)) for count in counts)
 
 
 def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], object]) -> CommandRun:

@@ -203,7 +203,7 @@ class WorkstreamService:
         proof = await self._find_proof(note)
         if proof is not None:
             await self.journal.withdraw_proof(proof, by=by, now=now)
-            return proof
+            return self._redact_proof(proof)
 
         def withdraw(context: RepoContext) -> ContextChange[Decision | Claim]:
             return rules.withdraw(context, named, by=by, now=now)
@@ -382,11 +382,11 @@ class WorkstreamService:
         run = replace(run, output_tail=self._redact(run.output_tail))
         after = await off_loop(checkout.read_state)
         proof = _make_proof(checkout, checked, folder=folder, run=run, before=before, after=after)
-        return await self.journal.keep_proof(proof)
+        return self._redact_proof(await self.journal.keep_proof(proof))
 
     async def get_proof(self, proof_id: str) -> Proof:
         checkout = await off_loop(self._open)
-        return await self._get_proof(checkout, proof_id)
+        return self._redact_proof(await self._get_proof(checkout, proof_id))
 
     # --- inside: finding --------------------------------------------------------------------------
 
@@ -511,11 +511,12 @@ class WorkstreamService:
     async def _find_verification(
         self, checkout: Checkout, state: git.TreeState, *, by_hand: bool
     ) -> Verification:
+        proofs = await self.journal.list_proofs(checkout.repository.repo)
         return rules.find_verification(
             by_hand=by_hand,
             tree=state.contents_id,
             is_committed=not state.changed and state.head is not None,
-            proofs=await self.journal.list_proofs(checkout.repository.repo),
+            proofs=[self._redact_proof(proof) for proof in proofs],
         )
 
     async def _find_proof(self, note: str) -> Proof | None:
@@ -586,10 +587,9 @@ class WorkstreamService:
         return redaction.redact(text, key=key).text
 
     def _redact_proof(self, proof: Proof) -> Proof:
-        """Without the secrets in its command; to run it again it is read as it was."""
-        key = fence_key(self.settings.home)
-        redacted, _ = redaction.redact_value({"command": list(proof.command)}, key=key)
-        return replace(proof, command=tuple(redacted["command"]))
+        """Without the secrets in its command, as every reader sees it; it is run again as it was."""
+        command = proving.mask_command(proof.command, fence_key(self.settings.home))
+        return replace(proof, command=command)
 
     def _stamp(self, request_id: str | None) -> Stamp:
         developer = self.settings.developer
