@@ -27,7 +27,6 @@ from holdfast.workstreams.model import (
 from tests.bundles.situations import NOW
 
 LEARNED = datetime(2026, 10, 2, tzinfo=UTC)
-ALL_FOREIGN = frozenset({"working_summary", "last_run", "checklist"})
 
 
 def fill_every_field(
@@ -101,7 +100,7 @@ def fill_every_field(
         shared_decisions=(JudgedDecision(entry, of=text, is_own=is_own),),
         proofs=tuple(ran),
         inherited=inherited,
-        foreign=frozenset() if is_own else ALL_FOREIGN,
+        of_others=ContextFields() if is_own else context.fields,
     )
     return Gathered(
         now=NOW,

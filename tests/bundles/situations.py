@@ -390,7 +390,10 @@ OF_OTHERS = replace(
         claims=tuple(replace(each, is_own=False) for each in IMPLEMENTATION.judged.claims),
         decisions=(replace(decision(4, "Fees once at the end", "open"), is_own=False),),
         proofs=(),
-        foreign=frozenset({"checklist", "working_summary"}),
+        of_others=ContextFields(
+            working_summary=IMPLEMENTATION.judged.context.summary,
+            checklist=IMPLEMENTATION.judged.context.fields.checklist,
+        ),
     ),
 )
 

@@ -22,6 +22,7 @@ from holdfast.bundles.model import (
 )
 from holdfast.errors import InvalidValueError
 from holdfast.workstreams.model import JudgedContext, NotedChange, Staleness
+from holdfast.workstreams.entries import ContextFields
 from tests.bundles.situations import (
     HEAD,
     IMPLEMENTATION,
@@ -40,7 +41,14 @@ from tests.bundles.situations import (
 PADDING = "and so on as far as it goes"
 LONG = (False, False, False, True)
 TOKEN = re.compile(r"tok\d+")
-FIELDS = ("working_summary", "last_run", "checklist")
+FIELDS = (
+    "working_summary",
+    "last_run",
+    "checklist",
+    "feature_request",
+    "file_pointers",
+    "last_errors",
+)
 
 
 class Notes:
@@ -92,8 +100,10 @@ def situations(draw) -> Gathered:
     whose = st.booleans()
     changed = [NotedChange(text.replace(" ", "_"), "changed", 3, 1) for text in notes.several(6)]
     is_stale = draw(st.booleans())
+    context = make_context(phase, fields, notes=tuple(notes.several(2)))
+    foreign = draw(st.sets(st.sampled_from(FIELDS)))
     judged = JudgedContext(
-        context=make_context(phase, fields, notes=tuple(notes.several(2))),
+        context=context,
         staleness=Staleness(
             is_stale,
             ("files",) if is_stale else (),
@@ -116,7 +126,7 @@ def situations(draw) -> Gathered:
         shared_decisions=tuple(
             decision(n, text, draw(statuses), of="main") for n, text in enumerate(notes.several(6))
         ),
-        foreign=frozenset(draw(st.sets(st.sampled_from(FIELDS)))),
+        of_others=ContextFields(**{name: getattr(context.fields, name) for name in foreign}),
         # A plan does not show what passed last.
         proofs=tuple(
             proof(n, text, draw(st.integers(0, 1)), at(16, 12, draw(st.integers(0, 59))))

@@ -399,7 +399,7 @@ def _write_place_beside(evidence: JudgedEvidence, text: str) -> str:
 
 def make_files(judged: JudgedContext, gathered: Gathered) -> Section:
     """Where to look: what is in progress, pointers, then the evidence of claims."""
-    files = [*list_noted_paths(gathered), *_list_noted_files(judged)]
+    files = [*list_noted_paths(gathered), *list_files(judged, own=True)]
     gone = _list_gone_files(judged)
     present = dict.fromkeys(file.text for file in files if file.path not in gone)
     missing = dict.fromkeys(file.text for file in files if file.path in gone)
@@ -423,13 +423,12 @@ def write_path(gathered: Gathered, path: str) -> str:
     return text
 
 
-def _list_noted_files(judged: JudgedContext) -> list[NotedFile]:
-    files = []
-    for pointer in judged.context.pointers:
-        text = quote(str(pointer), PATH_CHARS)
-        files.append(NotedFile(pointer.path, text))
-    evidence = [shown for claim in judged.claims for shown in claim.evidence]
-    for shown in evidence:
+def list_files(judged: JudgedContext, *, own: bool) -> list[NotedFile]:
+    """The pointers and the evidence of claims: one's own, or those of others."""
+    pointers = judged.own_pointers if own else judged.of_others.file_pointers or ()
+    files = [NotedFile(pointer.path, quote(str(pointer), PATH_CHARS)) for pointer in pointers]
+    claims = [claim for claim in judged.claims if claim.is_own == own]
+    for shown in [shown for claim in claims for shown in claim.evidence]:
         if shown.path:
             text = quote(_write_pointer(shown, shown.path), PATH_CHARS)
             files.append(NotedFile(shown.path, text))

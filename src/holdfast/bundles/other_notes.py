@@ -9,21 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.bundles.cuts import list_cut_lines, list_section
+from holdfast.bundles.cuts import list_cut_lines, list_section, list_shortened
 from holdfast.bundles.model import LINE_CHARS, STALE_SHOWN, Cut, Gathered, Item, Section
 from holdfast.bundles.note_sections import (
     GONE,
+    POINTER,
     cut_claim,
     list_all_claims,
     list_all_decisions,
+    list_files,
     order_decisions,
     write_claim,
 )
-from holdfast.bundles.quoting import NAME_CHARS, PROSE_CHARS, WORD_CHARS, quote, write_line
+from holdfast.bundles.quoting import (
+    NAME_CHARS,
+    PATH_CHARS,
+    PROSE_CHARS,
+    WORD_CHARS,
+    quote,
+    write_line,
+)
 from holdfast.bundles.summary import split_summary
 from holdfast.ground.fence import mark_others
 from holdfast.workstreams.model import (
     CHECKLIST,
+    LABEL,
     RUN,
     SUMMARY,
     JudgedClaim,
@@ -35,17 +45,21 @@ NotedItem = tuple[str | None, Item]  # what was noted, and the line it is shown 
 
 
 def make_others(judged: JudgedContext, gathered: Gathered) -> Section:
-    """What comes next, decisions, claims and the summary, in the order of their value."""
+    """What comes next, decisions, claims and the rest, in the order of their value."""
     noted = [
+        *_list_label(judged),
         *_list_steps(judged),
         *_list_summary(judged, about_next=True),
         *_list_decisions(judged),
         *_list_run(judged),
         *_list_claims(judged),
         *_list_summary(judged, about_next=False),
+        *_list_files(judged),
     ]
     items = [item for _, item in noted]
-    gone = (*list_cut_lines("others", noted), *_cut_claims(judged))
+    paths = [file.path for file in list_files(judged, own=False)]
+    long_paths = list_shortened("others", paths, POINTER, PATH_CHARS)
+    gone = (*list_cut_lines("others", noted), *_cut_claims(judged), *long_paths)
     if not items:
         return Section("others", "", gone=gone)
     first, last = mark_others(gathered.fence_key, [item.text for item in items])
@@ -56,6 +70,16 @@ def make_others(judged: JudgedContext, gathered: Gathered) -> Section:
         tail=last,
         gone=gone,
     )
+
+
+def _list_label(judged: JudgedContext) -> list[NotedItem]:
+    label = judged.of_others.feature_request
+    return [_write("about", label, source=LABEL)] if label else []
+
+
+def _list_files(judged: JudgedContext) -> list[NotedItem]:
+    texts = dict.fromkeys(file.text for file in list_files(judged, own=False))
+    return [_write("file", text, source=POINTER) for text in texts if text]
 
 
 def _list_steps(judged: JudgedContext) -> list[NotedItem]:

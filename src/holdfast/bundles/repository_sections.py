@@ -71,7 +71,7 @@ def make_about(judged: JudgedContext) -> Section:
     for note in notes:
         text = quote(note, TEXT_CHARS)
         items.append(Item(f"NOTE: {text}", CONTEXT))
-    label = context.fields.feature_request
+    label = judged.own_label
     long_label = list_shortened("about", [label], CONTEXT, LABEL_CHARS)
     long_notes = list_shortened("about", notes, CONTEXT, TEXT_CHARS)
     return Section("about", "", tuple(items), gone=(*long_label, *long_notes))
@@ -80,7 +80,7 @@ def make_about(judged: JudgedContext) -> Section:
 def _name_work(judged: JudgedContext) -> str:
     """Empty where the name of the branch is all there is to say."""
     key = judged.context.key
-    label = quote(judged.context.fields.feature_request, LABEL_CHARS)
+    label = quote(judged.own_label, LABEL_CHARS)
     name = ""
     if key.workstream_id != key.branch:
         name = quote(key.workstream_id, NAME_CHARS)
@@ -142,10 +142,11 @@ def make_changed(judged: JudgedContext, notes: WorkingNotes) -> Section:
 
     A folder is named once for files that follow.
     """
-    staleness = judged.staleness
-    worst_first = sorted(staleness.changed, key=_weigh)
+    own = judged.own_changes
+    worst_first = sorted(own, key=_weigh)
     worst_first.sort(key=lambda change: change.path not in notes.in_progress)
-    items = [Item(_describe_change(change), "git") for change in worst_first]
+    others = [change for change in judged.staleness.changed if change not in own]
+    items = [_write_change(change) for change in worst_first]
     folders = [quote(change.path, PATH_CHARS).rpartition("/")[0] for change in worst_first]
     for at, (folder, before) in enumerate(zip(folders[1:], folders, strict=False), start=1):
         if folder and folder == before:
@@ -159,7 +160,7 @@ def make_changed(judged: JudgedContext, notes: WorkingNotes) -> Section:
         "CHANGED",
         items[:STALE_SHOWN],
         held=hold_back("changed", items[STALE_SHOWN:], why),
-        gone=long_paths,
+        gone=(*hold_back("changed", map(_write_change, others), "noted by others"), *long_paths),
         lead=" ",
         joined=" · ",
     )
@@ -171,6 +172,10 @@ def _weigh(change: NotedChange) -> tuple[int, int, str]:
         kind = _WORST_FIRST.index(change.what)
     added, removed = change.added or 0, change.removed or 0
     return kind, -(added + removed), change.path
+
+
+def _write_change(change: NotedChange) -> Item:
+    return Item(_describe_change(change), "git")
 
 
 def _describe_change(change: NotedChange) -> str:

@@ -28,7 +28,7 @@ from holdfast.bundles.quoting import (
 )
 from holdfast.ground.text import plural
 from holdfast.workstreams.entries import NotedRun
-from holdfast.workstreams.model import CHECKLIST, RUN, JudgedContext, NotedStep, Proof
+from holdfast.workstreams.model import CHECKLIST, JudgedContext, NotedStep, Proof
 
 ERRORS_SHOWN = 3
 COMMANDS_SHOWN = 2
@@ -68,9 +68,7 @@ def find_last_failure(judged: JudgedContext) -> LastRun | None:
 
     Another command that passed since does not cure it.
     """
-    noted = judged.context.failed_run
-    if RUN in judged.foreign:
-        noted = None
+    noted = judged.own_failed_run
     last = next(iter(_list_failing(judged, None)), None)
     if last is None or (noted and noted.made_at >= last.ran_at):
         return noted
@@ -290,8 +288,6 @@ def _list_failing(judged: JudgedContext, last: Proof | None) -> list[Proof]:
 
 def make_errors(judged: JudgedContext, now: datetime, last: LastRun | None) -> Section:
     """The last errors, newest first, without the one that is shown as the last run."""
-    if RUN in judged.foreign:
-        return Section("errors", "", gone=_cut_foreign_errors(judged))
     failures = _list_earlier_failures(judged, has_last_run=isinstance(last, NotedRun))
     items = [_write_failure(failure, now) for failure in failures]
     why = f"only the last {ERRORS_SHOWN} errors are shown"
@@ -300,19 +296,19 @@ def make_errors(judged: JudgedContext, now: datetime, last: LastRun | None) -> S
         "FAILED BEFORE",
         items[:ERRORS_SHOWN],
         held=hold_back("errors", items[ERRORS_SHOWN:], why),
-        gone=_list_shortened_failures(failures),
+        gone=(*_list_shortened_failures(failures), *_cut_foreign_errors(judged)),
     )
 
 
 def _cut_foreign_errors(judged: JudgedContext) -> tuple[Cut, ...]:
-    runs = judged.context.last_errors
+    runs = judged.of_others.last_errors or ()
     texts = [quote(f"{run.failed_step}: {run.error}", PROSE_CHARS) for run in runs]
     return tuple(Cut("errors", text, LAST_ERRORS, reason="noted by others") for text in texts)
 
 
 def _list_earlier_failures(judged: JudgedContext, *, has_last_run: bool) -> list[EarlierFailure]:
-    last = judged.context.failed_run
-    older = judged.context.last_errors
+    last = judged.own_failed_run
+    older = judged.own_errors
     if last:
         older = [run for run in older if run.at != last.at]
     failures = [EarlierFailure(run, LAST_ERRORS) for run in reversed(older)]

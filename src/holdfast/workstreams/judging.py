@@ -76,6 +76,7 @@ def judge_claim(checkout: Checkout, claim: Claim, tree: str | None) -> JudgedCla
         claimed_at=claim.claimed_at or "",
         by=claim.by or "",
         evidence=(*files, *commands),
+        noted=claim,
     )
 
 

@@ -154,6 +154,10 @@ def next_decision_id(decisions: Iterable[Decision]) -> str:
     return f"D{_find_highest_number(decisions) + 1}"
 
 
+def is_decision_id(value: str | None) -> bool:
+    return _DECISION_ID.fullmatch(value or "") is not None
+
+
 def _find_highest_number(decisions: Iterable[Decision]) -> int:
     """Ids that a person wrote in another form do not count."""
     highest = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from holdfast.workstreams.entries import (
@@ -24,7 +25,8 @@ from holdfast.workstreams.entries import (
 from holdfast.workstreams.evidence import CommandEvidence
 
 PHASES = ("planning", "implementation")
-SUMMARY, RUN, CHECKLIST = "working_summary", "last_run", "checklist"  # fields of a document
+# Fields of a document.
+SUMMARY, RUN, CHECKLIST, LABEL = "working_summary", "last_run", "checklist", "feature_request"
 VERDICTS = ("ok", "moved", "changed", "gone")  # from true to false
 
 StandingEntry = TypeVar("StandingEntry", Decision, Claim)
@@ -219,6 +221,7 @@ class JudgedClaim:
     by: str = ""
     of: str | None = None  # the branch that it was made on, where that is another
     is_own: bool = True  # written on this machine
+    noted: Claim = field(default_factory=Claim)
 
     @property
     def verdict(self) -> str:
@@ -362,7 +365,55 @@ class JudgedContext:
     shared_decisions: tuple[JudgedDecision, ...] = ()  # of the other phase and of merged branches
     proofs: tuple[Proof, ...] = ()
     inherited: Inherited = Inherited()
-    foreign: frozenset[str] = frozenset()  # fields whose content was not written on this machine
+    # What was not written on this machine, of the fields whose entries have no mark of their own.
+    of_others: ContextFields = field(default_factory=ContextFields)
+
+    @property
+    def foreign(self) -> frozenset[str]:
+        """The names of these fields."""
+        known = fields(self.of_others)
+        return frozenset(each.name for each in known if getattr(self.of_others, each.name))
+
+    def is_own(self, entry: NotedRun | Summary) -> bool:
+        """Of an earlier failure, or of a summary beside the working one."""
+        return id(entry) not in self._ids_of_others
+
+    @cached_property
+    def _ids_of_others(self) -> set[int]:
+        others = (*(self.of_others.last_errors or ()), *(self.of_others.other_summaries or ()))
+        return {id(entry) for entry in others}
+
+    @property
+    def own_label(self) -> str | None:
+        return None if LABEL in self.foreign else self.context.fields.feature_request
+
+    @property
+    def own_failed_run(self) -> NotedRun | None:
+        return None if RUN in self.foreign else self.context.failed_run
+
+    @property
+    def own_pointers(self) -> list[Pointer]:
+        return _leave_out(self.context.pointers, self.of_others.file_pointers)
+
+    @property
+    def own_errors(self) -> list[NotedRun]:
+        return _leave_out(self.context.last_errors, self.of_others.last_errors)
+
+    @property
+    def own_changes(self) -> list[NotedChange]:
+        """The changed files, without those that only notes of others name."""
+        foreign = self._list_files(own=False) - self._list_files(own=True)
+        return [change for change in self.staleness.changed if change.path not in foreign]
+
+    def _list_files(self, *, own: bool) -> set[str]:
+        """The files that one's own notes name, or those of others."""
+        entries: list[Claim | Decision] = [each.noted for each in self.claims if each.is_own == own]
+        entries += [each.decision for each in self.decisions if each.is_own == own]
+        pointers = self.own_pointers if own else self.of_others.file_pointers or ()
+        paths = {pointer.path for pointer in pointers}
+        for entry in entries:
+            paths |= {evidence.path for evidence in entry.files or () if evidence.path}
+        return paths
 
     @property
     def decisions_elsewhere(self) -> tuple[JudgedDecision, ...]:
@@ -374,8 +425,8 @@ class JudgedContext:
 
     @property
     def all_steps(self) -> tuple[NotedStep, ...]:
-        own = CHECKLIST not in self.foreign
-        steps = [NotedStep(step, is_own=own) for step in self.context.checklist]
+        others = set(self.of_others.checklist or ())
+        steps = [NotedStep(step, is_own=step not in others) for step in self.context.checklist]
         return (*steps, *self.inherited.steps)
 
     def to_dict(self) -> dict[str, Any]:
@@ -442,6 +493,12 @@ def _describe_origin(judged: JudgedClaim | JudgedDecision) -> dict[str, Any]:
     if not judged.is_own:
         origin["is_own"] = False
     return origin
+
+
+def _leave_out(entries: Iterable[Written], others: Iterable[Written] | None) -> list[Written]:
+    """Those that are not among the others, by identity: what is equal is judged alike anyway."""
+    left_out = {id(entry) for entry in others or ()}
+    return [entry for entry in entries if id(entry) not in left_out]
 
 
 def _to_values(thing: Any) -> dict[str, Any]:

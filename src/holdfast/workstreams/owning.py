@@ -11,9 +11,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from holdfast.ground import canonical
-from holdfast.workstreams.entries import Claim, ContextFields, Decision, NotedRun, Summary
+from holdfast.workstreams.entries import Claim, ContextFields, Decision, Pointer, Summary
+from holdfast.workstreams.merging import is_decision_id
 from holdfast.workstreams.model import (
     CHECKLIST,
+    LABEL,
     RUN,
     SUMMARY,
     Inherited,
@@ -23,7 +25,10 @@ from holdfast.workstreams.model import (
     NotedStep,
     RepoContext,
 )
+from holdfast.workstreams.records import Record
 
+SINGLE = (SUMMARY, RUN, LABEL)
+LISTS = (CHECKLIST, "file_pointers", "last_errors", "other_summaries")
 HASH_CHARS = 16
 MOST_HASHES = 2_000
 
@@ -57,31 +62,35 @@ def mark_own(judged: JudgedContext, own: frozenset[str]) -> JudgedContext:
         decisions=tuple(_mark_decision(decision, own) for decision in judged.decisions),
         shared_decisions=tuple(_mark_decision(each, own) for each in judged.shared_decisions),
         inherited=marked,
-        foreign=_list_foreign(judged.context, own),
+        of_others=_list_of_others(judged.context.fields, own),
     )
 
 
 def _mark_decision(judged: JudgedDecision, own: frozenset[str]) -> JudgedDecision:
-    return replace(judged, is_own=_hash_decision(judged.decision) in own)
+    """Its number may be given out anew by a merge, so that is not hashed but has to be one."""
+    has_number = is_decision_id(judged.decision.id)
+    return replace(judged, is_own=has_number and _hash_decision(judged.decision) in own)
 
 
 def _mark_claim(judged: JudgedClaim, own: frozenset[str]) -> JudgedClaim:
-    return replace(judged, is_own=_hash("claim", judged.claim, judged.claimed_at) in own)
+    return replace(judged, is_own=_hash_claim(judged.noted) in own)
 
 
 def _mark_step(step: NotedStep, own: frozenset[str]) -> NotedStep:
     return replace(step, is_own=_hash(CHECKLIST, step.text) in own)
 
 
-def _list_foreign(context: RepoContext, own: frozenset[str]) -> frozenset[str]:
-    """The names of fields that hold something that was not written here."""
-    fields = context.fields
-    hashes = {
-        SUMMARY: [*_hash_summary(fields.working_summary)],
-        RUN: [*_hash_run(fields.last_run)],
-        CHECKLIST: [_hash(CHECKLIST, step) for step in fields.checklist or ()],
-    }
-    return frozenset(name for name, known in hashes.items() if not own.issuperset(known))
+def _list_of_others(fields: ContextFields, own: frozenset[str]) -> ContextFields:
+    """What was not written here; a summary counts with the state that it was saved for."""
+    found = {}
+    for name in SINGLE:
+        if not own.issuperset(_hash_single(fields, name)):
+            found[name] = getattr(fields, name)
+    for name in LISTS:
+        entries = getattr(fields, name) or ()
+        foreign = tuple(each for each in entries if _hash_entry(name, each) not in own)
+        found[name] = foreign or None
+    return ContextFields(**found)
 
 
 # --- hashes ---------------------------------------------------------------------------------------
@@ -98,30 +107,45 @@ def _hash_fields(fields: ContextFields) -> Iterable[str]:
         yield _hash_decision(decision)
     for claim in fields.evidence_ledger or ():
         yield _hash_claim(claim)
-    for step in fields.checklist or ():
-        yield _hash(CHECKLIST, step)
-    yield from _hash_summary(fields.working_summary)
-    yield from _hash_run(fields.last_run)
+    for name in SINGLE:
+        yield from _hash_single(fields, name)
+    for name in LISTS:
+        for entry in getattr(fields, name) or ():
+            yield _hash_entry(name, entry)
 
 
 def _hash_decision(decision: Decision) -> str:
-    return _hash("decision", decision.uid, decision.text, decision.status, decision.because)
+    words = decision.text, decision.status, decision.because
+    return _hash("decision", decision.uid, *words, decision.by, decision.changed_at)
 
 
 def _hash_claim(claim: Claim) -> str:
-    return _hash("claim", claim.words, claim.claimed_at or "")
+    """With its evidence."""
+    return _hash("claim", claim)
 
 
-def _hash_summary(summary: Summary | None) -> Iterable[str]:
-    if summary and summary.text:
-        yield _hash(SUMMARY, summary.text)
+def _hash_single(fields: ContextFields, name: str) -> Iterable[str]:
+    value = getattr(fields, name)
+    if value is None:
+        return
+    yield _hash(name, value)
+    if name == SUMMARY and fields.checkpoint:
+        yield _hash("checkpoint", fields.checkpoint)
 
 
-def _hash_run(run: NotedRun | None) -> Iterable[str]:
-    if run and run.is_failed:
-        yield _hash(RUN, run.failed_step, run.error, run.next_action)
+def _hash_entry(name: str, entry: Record | Pointer | str) -> str:
+    """A summary is the same beside the working one, where a merge may have put it."""
+    if isinstance(entry, Summary):
+        name = SUMMARY
+    return _hash(name, entry)
 
 
-def _hash(*parts: str | None) -> str:
-    text = json.dumps(parts)
+def _hash(*parts: Record | Pointer | str | None) -> str:
+    text = json.dumps([_to_plain(part) for part in parts], sort_keys=True)
     return canonical.sha256(text.encode()).hex()[:HASH_CHARS]
+
+
+def _to_plain(part: Record | Pointer | str | None) -> object:
+    if isinstance(part, Record):
+        return part.to_dict()
+    return part and str(part)

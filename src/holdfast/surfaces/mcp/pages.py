@@ -123,15 +123,15 @@ def list_claims(judged: JudgedContext) -> list[PageEntry]:
 
 def _make_head(judged: JudgedContext) -> dict[str, Any]:
     context = judged.context
-    changed = [_describe_change(change) for change in judged.staleness.changed[:CHANGED_FILES]]
-    left_out = len(judged.staleness.changed) - CHANGED_FILES
+    changed = [_describe_change(change) for change in judged.own_changes[:CHANGED_FILES]]
+    left_out = len(judged.staleness.changed) - len(changed)
     if left_out > 0:
         changed.append(f"+{left_out:,} more")
     head: dict[str, Any] = {
         "key": context.key._replace(repo=_name_repo(context.key.repo)).to_dict(),
         "phase": context.phase,
         "revision": context.revision,
-        "feature_request": context.fields.feature_request,
+        "feature_request": judged.own_label,
         "updated_at": context.fields.updated_at,
         "stale": judged.staleness.stale,
         "staleness": {
@@ -168,6 +168,9 @@ def _describe_change(change: NotedChange) -> str:
 def _list_noted(judged: JudgedContext) -> Iterator[PageEntry]:
     context = judged.context
     foreign = judged.foreign
+    label = judged.of_others.feature_request
+    if label:  # one's own is in the head
+        yield PageEntry("about", label, is_own=False)
     summary = context.summary
     if summary:
         told = {**_pick_summary(summary), "stale": judged.staleness.stale}
@@ -183,7 +186,9 @@ def _list_noted(judged: JudgedContext) -> Iterator[PageEntry]:
         for decision in sorted(decisions, key=lambda each: each.changed_at)[::-1]:
             yield PageEntry(section, make_decision(decision), decision.is_own)
     yield from map(_enter_claim, _list_newest_claims(judged))
-    yield from [PageEntry("file_pointers", str(pointer)) for pointer in context.pointers]
+    yield from [PageEntry("file_pointers", str(pointer)) for pointer in judged.own_pointers]
+    for pointer in judged.of_others.file_pointers or ():
+        yield PageEntry("file_pointers", str(pointer), is_own=False)
     yield from [PageEntry("pinned_rules", rule) for rule in judged.rules]
     yield from _list_history(judged)
 
@@ -192,15 +197,20 @@ def _list_history(judged: JudgedContext) -> Iterator[PageEntry]:
     """What was noted before, and what was run."""
     context = judged.context
     for other in context.fields.other_summaries or ():
-        if other.text:  # two that were merged: either may be another's
-            yield PageEntry("other_summaries", _pick_summary(other), is_own=False)
+        if other.text:
+            yield _enter_old("other_summaries", _pick_summary(other), judged.is_own(other))
     failed = context.failed_run
     earlier = [run for run in context.last_errors if failed is None or run.uid != failed.uid]
     for run in reversed(earlier):
-        yield PageEntry("last_errors", make_run(run), "last_run" not in judged.foreign)
+        yield _enter_old("last_errors", make_run(run), judged.is_own(run))
     for proof in judged.proofs:
         short = proof.to_short_dict(judged.tree)
         yield PageEntry("proofs", {**short, "command": shlex.join(proof.command)})
+
+
+def _enter_old(section: str, value: dict[str, Any], is_own: bool) -> PageEntry:
+    origin = {} if is_own else {"is_own": False}
+    return PageEntry(section, {**value, **origin}, is_own)
 
 
 def _enter_claim(judged: JudgedClaim) -> PageEntry:

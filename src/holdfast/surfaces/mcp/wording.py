@@ -223,11 +223,11 @@ def write_sections(context: Data) -> Iterator[str]:
 
 
 def write_decision(decision: Data) -> str:
-    text = str(decision.get("id") or "")
+    text = _on_one_line(decision.get("id") or "")
     if decision.get("of"):
         text += f" of {_on_one_line(decision['of'])}"
     if decision.get("status"):
-        text += f" ({decision['status']})"
+        text += f" ({_on_one_line(decision['status'])})"
     text = f"Decision {text}{_mark(decision)}: {_on_one_line(decision.get('text', ''))}"
     if decision.get("because"):
         text += f" Because: {_on_one_line(decision['because'])}"
@@ -237,7 +237,7 @@ def write_decision(decision: Data) -> str:
 def write_claim(claim: Data) -> str:
     verdict = f" [{claim['verdict']}]" if claim.get("verdict") else ""
     words = _on_one_line(claim.get("claim", ""))
-    text = f"Claim {claim.get('id', '')}{verdict}{_mark(claim)}: {words}"
+    text = f"Claim {_on_one_line(claim.get('id', ''))}{verdict}{_mark(claim)}: {words}"
     where = "; ".join(_write_evidence(evidence) for evidence in claim.get("evidence", ()))
     if where:
         text += f" ({where})"
@@ -351,6 +351,7 @@ def _on_one_line(text: object) -> str:
 
 
 SECTIONS = {
+    "about": ("About", _on_one_line),
     "checklist": ("Next steps", _on_one_line),
     "open_decisions": ("Decisions", write_decision),
     "shared_decisions": ("Decisions made elsewhere", write_decision),
