@@ -530,6 +530,21 @@ async def test_no_secret_in_a_command_that_was_run_leaves_the_log(
     assert len(proof.command) == 1 + len(arguments)
 
 
+async def test_a_save_while_a_command_fails_keeps_the_noted_failure_and_its_next_action(
+    work: WorkstreamService,
+):
+    await work.fail(step="pytest", error="assert 7 == 8", next_action="sort the chunks")
+    proof = await work.prove(["false"])
+
+    saved = await work.save("Where it stands.", by_hand=True)
+    await work.withdraw(proof.id)
+    later = await work.save("Where it stands now.", by_hand=True)
+
+    assert saved.failed_run is not None
+    assert saved.failed_run.next_action == "sort the chunks"
+    assert later.failed_run is None
+
+
 async def test_what_is_run_again_is_what_was_run(work: WorkstreamService):
     token = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     shown: list[bytes] = []

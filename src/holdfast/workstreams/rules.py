@@ -398,7 +398,10 @@ class SummaryToSave:
 def save(
     context: RepoContext, summary: SummaryToSave, *, checkpoint: Checkpoint, by: str, now: str
 ) -> ContextChange[None]:
-    """The summary, together with the state that it was written against."""
+    """The summary, together with the state that it was written against.
+
+    A failure that was noted ends with it, unless a command fails still.
+    """
     expected = summary.expected_revision
     if expected is not None and expected != context.revision:
         raise errors.ContextChangedError(expected, context.revision)
@@ -423,7 +426,7 @@ def save(
         label = _check_line("feature_request", summary.feature_request, LABEL_CHARS)
         fields = replace(fields, feature_request=label)
         stated = replace(stated, feature_request=label)
-    if context.failed_run:
+    if context.failed_run and not summary.verified.failing:
         passed = NotedRun(status="ok", at=now)
         fields = replace(fields, last_run=passed)
         stated = replace(stated, last_run=passed)
