@@ -742,6 +742,73 @@ async def test_evidence_with_hashes_or_exit_codes_from_the_caller_is_refused(
     assert not (repo.folder / "data").exists()
 
 
+async def test_what_was_saved_for_a_deleted_branch_is_not_shown_on_a_new_one_of_its_name(
+    repo: Repo, work: WorkstreamService, monkeypatch: pytest.MonkeyPatch
+):
+    repo.git("checkout", "-qb", "feat")
+    await work.decide("keep the queue", status="accepted")
+    repo.commit()
+    repo.git("checkout", "-q", "main")
+    repo.git("branch", "-qD", "feat")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2090-01-01T00:00:00Z")
+    repo.git("checkout", "-qb", "feat")
+    monkeypatch.delenv("GIT_COMMITTER_DATE")
+
+    new = await work.load("implementation")
+    await work.restore()
+    restored = await work.load("implementation")
+
+    assert new.decisions == ()
+    assert new.context.notes == (finding.EARLIER_BRANCH,)
+    assert [each.decision.text for each in restored.decisions] == ["keep the queue"]
+    assert [each.is_own for each in restored.decisions] == [True]
+
+
+async def test_a_new_branch_of_an_old_name_can_be_restored_after_its_own_notes(
+    repo: Repo, work: WorkstreamService
+):
+    """The old one ended elsewhere, so its commit is not below this HEAD."""
+    repo.git("checkout", "-qb", "feat")
+    repo.commit("only there")
+    await work.decide("keep the queue", status="accepted")
+    repo.git("checkout", "-qf", "main")
+    shutil.rmtree(repo.folder / "data")
+    repo.git("branch", "-qD", "feat")
+    repo.git("checkout", "-qb", "feat")
+    await work.decide("drop the queue", status="accepted")
+
+    new = await work.load("implementation")
+    await work.restore()
+    restored = await work.load("implementation")
+
+    assert [each.decision.text for each in new.decisions] == ["drop the queue"]
+    assert new.context.notes == ()
+    assert {each.decision.text for each in restored.decisions} == {
+        "keep the queue",
+        "drop the queue",
+    }
+    assert restored.context.notes == ()
+
+
+async def test_what_was_saved_at_a_detached_head_is_shown_at_the_same_commit_only(
+    repo: Repo, work: WorkstreamService
+):
+    second = repo.commit("second")
+    repo.git("checkout", "-q", "--detach")
+    await work.decide("keep the queue", status="accepted")
+    shutil.rmtree(repo.folder / "data")
+    here = await work.load("implementation")
+    repo.git("checkout", "-q", "--detach", f"{second}~1")
+    before = await work.load("implementation")
+    repo.git("checkout", "-q", "--detach", second)
+    repo.commit("third")
+    after = await work.load("implementation")
+
+    assert [each.decision.text for each in here.decisions] == ["keep the queue"]
+    assert (before.decisions, after.decisions) == ((), ())
+    assert after.context.notes == (finding.EARLIER_BRANCH,)
+
+
 async def test_nothing_but_a_save_makes_a_summary_fresh(
     repo: Repo, work: WorkstreamService, database: Any
 ):

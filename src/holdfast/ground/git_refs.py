@@ -84,6 +84,18 @@ def read_small(path: str) -> str:
     return line
 
 
+def read_first_line(path: str) -> str:
+    """Of a file of git's, however long that is; empty where it is not a regular file."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                return ""
+            return file.readline(SMALL_BYTES).decode(errors="replace")
+    except (OSError, ValueError):
+        return ""
+
+
 def _find_packed(common_dir: str, name: str) -> str:
     try:
         data = _read(os.path.join(common_dir, "packed-refs"), PACKED_BYTES)

@@ -33,6 +33,8 @@ SETTINGS: BoundedMap[tuple[str, str, str], GitSettings] = BoundedMap(100)
 FIRST_COMMITS: BoundedMap[tuple[str, str], str] = BoundedMap(100)
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# The first line of a branch's log: there was no commit before.
+_MADE_AT = re.compile(r"0{40,64} [0-9a-f]{40,64} .*> ([0-9]{1,12}) [+-][0-9]{4}\tbranch: Created")
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,15 @@ def read_head(repository: Repository) -> str | None:
         return None
     head = git_refs.read_small(os.path.join(repository.git_dir, "HEAD"))
     return git_refs.find_commit(repository.common_dir, head.removeprefix("ref: "))
+
+
+def find_branch_start(repository: Repository) -> int | None:
+    """When the branch that is checked out was made here, in seconds; None where git's log of it
+    does not begin with that.
+    """
+    log = os.path.join(repository.common_dir, "logs", f"{HEAD}{repository.branch}")
+    found = _MADE_AT.match(git_refs.read_first_line(log))
+    return int(found[1]) if found else None
 
 
 def is_commit(value: object) -> bool:

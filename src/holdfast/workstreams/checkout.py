@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from holdfast.errors import HoldfastError, InvalidValueError
-from holdfast.ground import confined, git
+from holdfast.ground import confined, git, git_repository
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.errors import FileMissingError, PathOutsideError
 from holdfast.ground.user_settings import NAME, UserSettings, load_user_settings
@@ -115,6 +115,10 @@ class Checkout:
         if found is None:
             raise FileMissingError(path)
         return replace(named, path=inside)
+
+    def find_head(self) -> str | None:
+        """The commit that is checked out, from git's own files where they say it."""
+        return git_repository.read_head(self.repository) or git.find_head(self.repository)
 
     def find_state(self, since: str | None = None) -> git.TreeState:
         """As it was when this verb first looked."""

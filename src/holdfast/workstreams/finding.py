@@ -11,12 +11,17 @@ from dataclasses import replace
 
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import ContextFields
-from holdfast.workstreams.merging import list_lost, renumber
+from holdfast.workstreams.merging import list_lost, recover_context, renumber
 from holdfast.workstreams.model import JudgedDecision, Key, ListedContext, RepoContext
 
 NAMES_SHOWN = 5
 LISTED = 50  # workstreams of a phase that are judged at once; a file may hold any number
 FROM_THE_LOG = "This is from the log of this machine: the files of this checkout do not have it."
+
+EARLIER_BRANCH = (
+    "This machine has saved notes of an earlier branch of this name, or of another detached HEAD: "
+    "`holdfast workstream restore` writes them into the file."
+)
 
 
 def get_context(document: Document, key: Key, phase: str) -> RepoContext:
@@ -34,6 +39,17 @@ def use_log(kept: RepoContext, document: Document) -> RepoContext:
     """What this machine saved, where the file has nothing of it."""
     fields = renumber(kept.fields)
     return replace(kept, fields=fields, revision=document.revision, notes=(FROM_THE_LOG,))
+
+
+def set_apart(kept: RepoContext) -> RepoContext:
+    """What was saved for an earlier branch of the same name: it is only there to be restored."""
+    return replace(kept, fields=ContextFields(), earlier=join_earlier(kept))
+
+
+def join_earlier(kept: RepoContext) -> ContextFields:
+    if kept.earlier is None:
+        return kept.fields
+    return recover_context(kept.fields, kept.earlier)
 
 
 def find_earlier_key(document: Document, key: Key) -> Key | None:

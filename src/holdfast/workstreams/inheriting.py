@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from holdfast.ground import git, git_repository
+from holdfast.ground import git
 from holdfast.workstreams import judging
 from holdfast.workstreams.checkout import Checkout
 from holdfast.workstreams.committed import load_committed
@@ -115,8 +115,7 @@ def _list_touched(checkout: Checkout) -> set[str]:
 
 
 def _load_head(checkout: Checkout, phase: str) -> Document:
-    repository = checkout.repository
-    head = git_repository.read_head(repository) or git.find_head(repository)
+    head = checkout.find_head()
     if head is None:
         return Document()
     return load_committed(checkout, head, phase)

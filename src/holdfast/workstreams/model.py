@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -56,6 +57,10 @@ class RepoContext:
     read_only: str | None = None
     notes: tuple[str, ...] = ()
     own: frozenset[str] = frozenset()  # hashes of the entries that were written on this machine
+    saved_at: datetime | None = None  # when this machine saved it
+    head: str | None = None  # the commit that was checked out then
+    # What this machine saved for another branch of the same name, for `restore` only.
+    earlier: ContextFields | None = None
 
     @property
     def is_empty(self) -> bool:

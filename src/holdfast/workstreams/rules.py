@@ -327,12 +327,12 @@ def _replace_entry(
 
 
 def restore(
-    context: RepoContext, kept: RepoContext | None, *, now: str
+    context: RepoContext, kept: ContextFields | None, *, now: str
 ) -> ContextChange[tuple[str, ...]]:
     """Add what this machine saved and the file has lost, and say which number is another now."""
     if kept is None:
         return ContextChange(context, ())
-    restored = restore_context(context.fields, kept.fields)
+    restored = restore_context(context.fields, kept)
     if restored.fields == context.fields:
         return ContextChange(context, ())
     fields = replace(restored.fields, updated_at=now)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, InvalidValueError
-from holdfast.ground import clock, git, ids, redaction
+from holdfast.ground import clock, git, git_repository, ids, redaction
 from holdfast.ground.fence import fence_key
 from holdfast.ground.off_loop import off_loop
 from holdfast.workstreams import (
@@ -216,10 +216,11 @@ class WorkstreamService:
     ) -> RepoContext:
         """Write what was saved here and is missing in the file into it again."""
         target = await self._find_target(phase, workstream_id)
+        kept = target.kept and finding.join_earlier(target.kept)
         now = _now()
 
         def restore(context: RepoContext) -> ContextChange[tuple[str, ...]]:
-            return rules.restore(context, target.kept, now=now)
+            return rules.restore(context, kept, now=now)
 
         written = await self._write(target, restore)
         return replace(written.context, notes=written.entry)
@@ -422,9 +423,14 @@ class WorkstreamService:
         if not found.is_empty:
             lost = await off_loop(finding.describe_lost, found, kept)
             return replace(target, context=replace(found, notes=lost))
-        if kept is not None:
+        if kept is None:
+            return await self._find_on_other_branch(target)
+        if await off_loop(_is_saved_here, checkout, kept):
             return replace(target, context=finding.use_log(kept, document))
-        return await self._find_on_other_branch(target)
+        apart = replace(target, kept=finding.set_apart(kept))
+        elsewhere = await self._find_on_other_branch(apart)
+        notes = (finding.EARLIER_BRANCH, *elsewhere.context.notes)
+        return replace(elsewhere, context=replace(elsewhere.context, notes=notes))
 
     async def _find_kept(self, document: Document, key: Key, phase: str) -> RepoContext | None:
         """What this machine saved, also under the earlier name of the repository."""
@@ -483,7 +489,9 @@ class WorkstreamService:
             shared = of_phase
             inherited = inheriting.inherit(checkout, merged, judged.tree)
         if inherited.branches:
-            context = replace(context, notes=(finding.describe_inherited(inherited.branches),))
+            earlier = [note for note in context.notes if note == finding.EARLIER_BRANCH]
+            notes = (finding.describe_inherited(inherited.branches), *earlier)
+            context = replace(context, notes=notes)
         whole = replace(
             judged, context=context, shared_decisions=tuple(shared), inherited=inherited
         )
@@ -564,7 +572,8 @@ class WorkstreamService:
         done = await off_loop(target.checkout.files.update, phase, planned, plan)
         written = finding.get_context(done.after, key, phase)
         own = await off_loop(owning.list_own, done.change.stated, written.fields, target.kept)
-        await self.journal.keep_context(replace(written, own=own), target.kept)
+        head = await off_loop(target.checkout.find_head)
+        await self.journal.keep_context(replace(written, own=own, head=head), target.kept)
         return replace(done.change, context=written)
 
     async def _take_evidence(
@@ -595,6 +604,25 @@ class WorkstreamService:
         developer = self.settings.developer
         uid = ids.named_id("request", developer, request_id) if request_id else ids.new_id()
         return Stamp(by=developer, uid=uid, now=_now(), key=request_id)
+
+
+def _is_saved_here(checkout: Checkout, kept: RepoContext) -> bool:
+    """Whether what this machine saved is of the branch that is checked out, and not of another of
+    the same name. All detached checkouts have one name, so there only the same commit counts.
+    """
+    if kept.head != checkout.find_head():
+        is_detached = checkout.repository.branch == git.DETACHED
+        if is_detached or not _is_below(checkout, kept.head):
+            return False
+    started_at = git_repository.find_branch_start(checkout.repository)
+    if started_at is None or kept.saved_at is None:
+        return True
+    return kept.saved_at.timestamp() >= started_at
+
+
+def _is_below(checkout: Checkout, commit: str | None) -> bool:
+    """Whether HEAD has it in its history, as it has what was before the first commit."""
+    return commit is None or git.is_ancestor(checkout.repository, commit) is True
 
 
 def _name_other_phase(phase: str) -> str:

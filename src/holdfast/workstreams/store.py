@@ -27,7 +27,7 @@ from holdfast.workstreams.merging import list_lost, recover_context
 from holdfast.workstreams.model import ContextChange, Key, Proof, RepoContext, Written
 
 if TYPE_CHECKING:
-    from holdfast.storage.journal import Journal
+    from holdfast.storage.journal import Journal, JournalEntry
 
 FILE_BYTES = 32 << 20
 CONFIG_FOLDER, CONFIG = "configs", "graph_config.yaml"
@@ -268,17 +268,10 @@ class WorkstreamJournal:
 
     async def find_kept(self, key: Key, phase: str) -> RepoContext | None:
         """Everything that was ever saved here, including what the file has lost."""
-        found = await self._find_newest(key, phase)
-        if not found:
-            return None
-        fields = await off_loop(ContextFields.from_dict, found.get("kept") or found["fields"])
-        return RepoContext(key, phase, fields, own=frozenset(found.get("own", ())))
-
-    async def _find_newest(self, key: Key, phase: str) -> dict[str, Any] | None:
         newest = await self.journal.newest("repo_context", _make_subject(key, phase))
         if not newest:
             return None
-        return newest[0].content
+        return await off_loop(_read_kept, key, phase, newest[0])
 
     async def keep_proof(self, proof: Proof) -> Proof:
         await self.journal.add("proof", [proof.repo], proof.to_content(), entry_id=proof.id)
@@ -311,18 +304,37 @@ class WorkstreamJournal:
         return {entry.content["proof"] for entry in entries if entry.content}
 
 
+def _read_kept(key: Key, phase: str, entry: JournalEntry) -> RepoContext | None:
+    found = entry.content
+    if not found:
+        return None
+    earlier = found.get("earlier")
+    return RepoContext(
+        key,
+        phase,
+        ContextFields.from_dict(found.get("kept") or found["fields"]),
+        own=frozenset(found.get("own", ())),
+        saved_at=entry.created_at,
+        head=found.get("head"),
+        earlier=earlier and ContextFields.from_dict(earlier),
+    )
+
+
 def _make_content_with_lost(context: RepoContext, before: RepoContext | None) -> dict[str, Any]:
     content = _make_content(context)
     if before is not None and list_lost(context.fields, before.fields):
         whole = recover_context(context.fields, before.fields)
         content["kept"] = whole.to_dict()
+    earlier = before and before.earlier
+    if earlier and list_lost(context.fields, earlier):
+        content["earlier"] = earlier.to_dict()
     return content
 
 
 def _make_content(context: RepoContext) -> dict[str, Any]:
     fields = context.fields.to_dict()
     fields["key"] = context.key.to_dict()
-    return {"fields": fields, "own": sorted(context.own)}
+    return {"fields": fields, "own": sorted(context.own), "head": context.head}
 
 
 def _make_subject(key: Key, phase: str) -> list[str]:
