@@ -18,6 +18,21 @@ def journal(database: Any, workspace: str) -> Journal:
     return Journal(database, Owner(workspace, "ana"))
 
 
+async def test_the_newest_of_each_subject_below_a_beginning_is_found(journal: Journal):
+    for number, subject in enumerate(["a", "b", "a", "b-", "a"]):
+        await journal.add("run", ["repo", subject], {"number": number})
+    await journal.add("run", ["repo"], {"number": 10})
+    await journal.add("run", ["repo2", "a"], {"number": 11})
+    await journal.add("other", ["repo", "a"], {"number": 12})
+
+    found = await journal.newest_of_each("run", ["repo"], 10)
+    first = await journal.newest_of_each("run", ["repo"], 2)
+
+    assert sorted(entry.content["number"] for entry in found if entry.content) == [1, 3, 4]
+    assert len(first) == 2
+    assert await journal.newest_of_each("run", ["rep"], 10) == []
+
+
 async def test_the_newest_about_a_subject_comes_first(journal: Journal):
     for number in range(3):
         await journal.add("proof", ["repo", "a"], {"number": number})

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import NotFound
-from holdfast.workstreams import errors, rules
+from holdfast.workstreams import errors, rules, store
 from holdfast.workstreams.model import Proof
 from holdfast.workstreams.rules import Verification
 from holdfast.workstreams.service import WorkstreamService
@@ -74,6 +74,49 @@ def test_a_person_saves_nevertheless_and_the_failing_run_is_kept():
 
 
 # --- on a real checkout ---------------------------------------------------------------------------
+
+
+async def test_a_failed_command_blocks_however_often_others_passed_since(
+    work: WorkstreamService, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(store, "PROOFS_READ", 3)
+    await work.prove(["false"])
+    for _ in range(5):
+        await work.prove(["true"])
+
+    with pytest.raises(errors.NotVerifiedError, match="false → exit 1"):
+        await work.save("All is well.")
+
+
+async def test_a_withdrawn_run_gives_way_to_the_run_before_it(work: WorkstreamService):
+    await work.prove(["false"])
+    mistaken = await work.prove(["false"])
+    await work.withdraw(mistaken.id)
+
+    with pytest.raises(errors.NotVerifiedError) as refused:
+        await work.save("All is well.")
+
+    assert mistaken.id not in str(refused.value.next_actions)
+
+
+async def test_a_failed_run_that_rewrote_a_tracked_file_blocks_on_what_it_left(
+    repo: Repo, work: WorkstreamService
+):
+    await work.prove(["sh", "-c", "echo other > README.md; exit 1"])
+    repo.commit()
+
+    with pytest.raises(errors.NotVerifiedError, match="exit 1"):
+        await work.save("All is well.")
+
+
+async def test_the_same_command_in_another_folder_does_not_cure_a_failed_one(
+    repo: Repo, work: WorkstreamService, database: Any
+):
+    await work.prove(["test", "-e", "retry.py"])
+    await service_in(repo, database, folder="src").prove(["test", "-e", "retry.py"])
+
+    with pytest.raises(errors.NotVerifiedError, match="exit 1"):
+        await work.save("All is well.")
 
 
 @pytest.mark.parametrize("is_committed", [True, False])

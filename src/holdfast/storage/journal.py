@@ -89,6 +89,17 @@ class Journal:
         )
         return await off_loop(_parse_entries, rows)
 
+    async def newest_of_each(
+        self, kind: str, beginning: Sequence[str], limit: int
+    ) -> list[JournalEntry]:
+        """The newest about each subject that begins with these parts and has more."""
+        start = _format_subject(beginning).removesuffix("]") + ","
+        end = start[:-1] + "-"  # the character after a comma
+        rows = await self.database.read(
+            QUERIES["newest_by_subject"], *self.owner, kind, start, end, limit
+        )
+        return await off_loop(_parse_entries, rows)
+
     async def newest_of_kind(self, kind: str, limit: int) -> list[JournalEntry]:
         rows = await self.database.read(QUERIES["newest_of_kind"], *self.owner, kind, limit)
         return await off_loop(_parse_entries, rows)

@@ -156,6 +156,33 @@ begin
 end
 $$;
 
+-- newest_by_subject
+-- The newest document about each subject of a range: one step of the index for each, however many documents it has.
+create or replace function holdfast.newest_by_subject(
+    p_workspace text, p_developer text, p_kind text, p_from text, p_to text, p_limit bigint
+) returns table (id text, subject text, content text, created_at timestamptz, erased_at timestamptz)
+language plpgsql as $$
+declare
+    found_subject text := p_from;
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    for step in 1 .. p_limit loop
+        select j.subject into found_subject from holdfast.journal j
+        where j.workspace_id = p_workspace and j.developer_id = p_developer and j.kind = p_kind
+          and j.subject > found_subject collate "C" and j.subject < p_to collate "C" and j.subject >= ''
+        order by j.subject
+        limit 1;
+        exit when found_subject is null;
+        return query
+            select j.id::text, j.subject, j.content, j.created_at, j.erased_at from holdfast.journal j
+            where j.workspace_id = p_workspace and j.developer_id = p_developer and j.kind = p_kind
+              and j.subject = found_subject collate "C" and j.subject >= ''
+            order by j.number desc
+            limit 1;
+    end loop;
+end
+$$;
+
 -- newest_of_kind
 -- The newest documents of a kind, for all subjects.
 create or replace function holdfast.newest_of_kind(

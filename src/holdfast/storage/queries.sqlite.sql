@@ -61,6 +61,29 @@ where workspace_id = ?1 and developer_id = ?2 and kind = ?3 and subject = ?4
 order by number desc
 limit ?5;
 
+-- newest_by_subject
+-- The newest document about each subject of a range: one step of the index for each, however many documents it has.
+with recursive subjects (subject) as (
+    select min(subject) from journal
+    where workspace_id = ?1 and developer_id = ?2 and kind = ?3 and subject >= ?4 and subject < ?5
+    union all
+    select (
+        select min(j.subject) from journal j
+        where j.workspace_id = ?1 and j.developer_id = ?2 and j.kind = ?3 and j.subject > s.subject and j.subject < ?5
+    ) from subjects s
+    where s.subject is not null
+    limit ?6
+)
+select e.id, e.subject, e.content, e.created_at, e.erased_at
+from subjects s
+join journal e on e.number = (
+    select number from journal j
+    where j.workspace_id = ?1 and j.developer_id = ?2 and j.kind = ?3 and j.subject = s.subject
+    order by number desc
+    limit 1
+)
+where s.subject is not null;
+
 -- newest_of_kind
 -- The newest documents of a kind, for all subjects.
 select id, subject, content, created_at, erased_at

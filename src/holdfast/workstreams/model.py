@@ -307,7 +307,9 @@ class Proof:
     duration_ms: int
     output_hash: str
     output_tail: str
-    tree: str | None  # None: the tracked files changed while it ran
+    # What it ran on. Where the tracked files changed meanwhile: None, which shows nothing, or,
+    # where it failed, what it left: that is what was seen to fail.
+    tree: str | None
     head: str | None
     ran_at: str
     repo: str

@@ -447,10 +447,12 @@ def find_verification(
 ) -> Verification:
     """What verified a summary: a proof on this tree, a commit, or a person; else a refusal.
 
-    While the newest run of any command on this tree failed, only a person verifies.
+    While the newest run of any command on this tree failed, only a person verifies. The same
+    command in another folder is another one.
     """
     here = [proof for proof in proofs if proof.tree == tree]
-    newest = {proof.command: proof for proof in sorted(here, key=lambda proof: proof.ran_at)}
+    by_time = sorted(here, key=lambda proof: proof.ran_at)
+    newest = {(proof.command, proof.folder): proof for proof in by_time}
     failing = [proof for proof in newest.values() if not proof.passed]
     if failing:
         if by_hand:

@@ -519,7 +519,7 @@ class WorkstreamService:
     async def _find_verification(
         self, checkout: Checkout, state: git.TreeState, *, by_hand: bool
     ) -> Verification:
-        proofs = await self.journal.list_proofs(checkout.repository.repo)
+        proofs = await self.journal.list_newest_runs(checkout.repository.repo, state.contents_id)
         return rules.find_verification(
             by_hand=by_hand,
             tree=state.contents_id,
@@ -648,7 +648,7 @@ def _make_proof(
     after: git.TreeState,
 ) -> Proof:
     is_same_tree = before.contents_id == after.contents_id
-    tree = after.contents_id if is_same_tree else None
+    tree = after.contents_id if is_same_tree or run.exit_code else None
     inside = os.path.relpath(folder, checkout.repository.root)
     if inside == os.curdir:
         inside = ""

@@ -39,7 +39,8 @@ DASHBOARD_FOLDER, DASHBOARD = "docs", "context_summary.md"
 DASHBOARD_PATH = f"{DASHBOARD_FOLDER}/{DASHBOARD}"
 IGNORED = "*.local.json\n.holdfast-*.tmp\n"
 PROOFS_READ = 100
-WITHDRAWN = "withdrawn_proof"
+COMMANDS_READ = 1_000  # different commands that were run on the same contents
+WITHDRAWN, RUN_ON_TREE = "withdrawn_proof", "run_on_tree"
 ATTRIBUTES = "*.json text eol=lf merge=holdfast-context\n"
 
 
@@ -274,8 +275,34 @@ class WorkstreamJournal:
         return await off_loop(_read_kept, key, phase, newest[0])
 
     async def keep_proof(self, proof: Proof) -> Proof:
+        """Once by time, and once by what was run on which contents, which decides about a save."""
         await self.journal.add("proof", [proof.repo], proof.to_content(), entry_id=proof.id)
+        short = {**proof.to_content(), "output_tail": "", "id": proof.id}
+        if proof.tree is not None:
+            await self.journal.add(RUN_ON_TREE, _name_run(proof), short)
         return proof
+
+    async def list_newest_runs(self, repo: str, tree: str) -> list[Proof]:
+        """The newest run of each command on these contents that was not withdrawn."""
+        newest = await self.journal.newest_of_each(RUN_ON_TREE, [repo, tree], COMMANDS_READ)
+        found = [await self._find_standing(_parse_run(entry)) for entry in newest if entry.content]
+        return [proof for proof in found if proof]
+
+    async def _find_standing(self, newest: Proof) -> Proof | None:
+        """The run itself, or, where that was withdrawn, the one before it."""
+        if not await self._is_withdrawn(newest):
+            return newest
+        entries = await self.journal.newest(RUN_ON_TREE, _name_run(newest), PROOFS_READ)
+        for entry in entries:
+            if entry.content and not await self._is_withdrawn(_parse_run(entry)):
+                return _parse_run(entry)
+        return None
+
+    async def _is_withdrawn(self, proof: Proof) -> bool:
+        return await self.journal.find(WITHDRAWN, self._name_withdrawal(proof)) is not None
+
+    def _name_withdrawal(self, proof: Proof) -> str:
+        return ids.named_id("withdrawn", *self.journal.owner, proof.id)
 
     async def find_proof(self, proof_id: str) -> Proof | None:
         entry = await self.journal.find("proof", proof_id)
@@ -285,7 +312,7 @@ class WorkstreamJournal:
 
     async def withdraw_proof(self, proof: Proof, *, by: str, now: str) -> None:
         """What was run stays in the log; it only counts no longer."""
-        entry_id = ids.named_id("withdrawn", *self.journal.owner, proof.id)
+        entry_id = self._name_withdrawal(proof)
         content = {"proof": proof.id, "by": by, "at": now}
         await self.journal.add(WITHDRAWN, [proof.repo], content, entry_id=entry_id)
 
@@ -302,6 +329,17 @@ class WorkstreamJournal:
     async def _list_withdrawn(self, repo: str) -> set[str]:
         entries = await self.journal.newest(WITHDRAWN, [repo], PROOFS_READ)
         return {entry.content["proof"] for entry in entries if entry.content}
+
+
+def _name_run(proof: Proof) -> list[str]:
+    """The same command in another folder is another one."""
+    text = json.dumps([proof.command, proof.folder])
+    return [proof.repo, proof.tree or "", canonical.sha256(text.encode()).hex()]
+
+
+def _parse_run(entry: JournalEntry) -> Proof:
+    content = entry.content or {}
+    return Proof.from_dict(content["id"], content)
 
 
 def _read_kept(key: Key, phase: str, entry: JournalEntry) -> RepoContext | None:
