@@ -43,9 +43,9 @@ def make_bytes(*contexts: dict[str, Any]) -> bytes:
     return f'{{"contexts": [\n{lines}\n],\n"revision": 1,\n"schema_version": 1\n}}\n'.encode()
 
 
-def write_contexts(repo: Repo, *contexts: dict[str, Any]) -> None:
+def write_contexts(repo: Repo, *contexts: dict[str, Any], phase: str = "implementation") -> None:
     repo.git("remote", "add", "origin", REMOTE, check=False)
-    repo.write(FILE, make_bytes(*contexts))
+    repo.write(FILE.replace("implementation", phase), make_bytes(*contexts))
 
 
 # Each makes a context with so many of one thing.

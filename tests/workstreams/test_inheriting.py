@@ -79,17 +79,79 @@ async def test_a_claim_that_does_not_hold_here_is_not_inherited(
     assert len(inherited.decisions) == 1
 
 
-async def test_notes_of_its_own_end_the_inheritance(repo: Repo, work: WorkstreamService):
+async def test_what_was_merged_follows_the_notes_of_a_branch_within_the_same_limits(
+    repo: Repo, work: WorkstreamService
+):
+    for branch in ("one", "two", "three"):
+        await note_on(repo, work, branch, *(f"{branch} {number}" for number in range(4)))
+        await work.set_checklist([f"{branch} step {number}" for number in range(3)])
+        repo.commit()
+        merge(repo, branch)
+    repo.git("checkout", "-qb", "next")
+    await work.decide("go on here")
+    await work.decide("three 2")
+
+    judged = await work.load("implementation")
+
+    assert [each.decision.text for each in judged.decisions] == ["go on here", "three 2"]
+    assert judged.inherited.branches == (), "each is named with its branch"
+    assert list_texts(judged) == [
+        ("three", "three 3"),
+        ("two", "two 3"),
+        ("one", "one 3"),
+        ("two", "two 2"),
+        ("one", "one 2"),
+    ]
+    assert [step.of for step in judged.inherited.steps] == ["three", "two", "one"]
+
+
+async def test_main_has_what_was_merged_into_it_beside_its_own(repo: Repo, work: WorkstreamService):
+    await work.decide("Cents everywhere")
+    repo.commit()
+    await note_on(repo, work, "feature", "Retry by table")
+    repo.commit()
+    merge(repo, "feature")
+
+    judged = await work.load("implementation")
+
+    assert [each.decision.text for each in judged.decisions] == ["Cents everywhere"]
+    assert list_texts(judged) == [("feature", "Retry by table")]
+
+
+async def test_a_plan_begins_with_what_was_noted_while_the_merged_work_was_done(
+    repo: Repo, work: WorkstreamService
+):
     await note_on(repo, work, "feature", "Retry by table")
     repo.commit()
     merge(repo, "feature")
     repo.git("checkout", "-qb", "next")
-    await work.decide("go on here")
+
+    judged = await work.load("planning")
+
+    assert list_texts(judged) == [("feature", "Retry by table")]
+    assert [each.is_own for each in judged.inherited.decisions] == [True]
+
+
+async def test_what_was_noted_before_a_remote_was_added_is_inherited_after_it(
+    repo: Repo, work: WorkstreamService
+):
+    await work.decide("Cents", phase="planning")
+    repo.commit()
+    await note_on(repo, work, "feature", "Retry by table")
+    await work.decide("Fees later", phase="planning")
+    repo.commit()
+    merge(repo, "feature")
+    repo.git("remote", "add", "origin", "https://github.com/acme/payouts.git")
+    on_main = await work.load("implementation")
+    repo.git("checkout", "-qb", "next")
 
     judged = await work.load("implementation")
 
-    assert judged.inherited.branches == ()
-    assert [each.decision.text for each in judged.shared_decisions] == ["Retry by table"]
+    assert {text for _, text in list_texts(judged)} == {"Retry by table", "Fees later", "Cents"}
+    assert all(each.is_own for each in judged.inherited.decisions)
+    assert [(each.decision.text, each.is_own) for each in on_main.shared_decisions] == [
+        ("Cents", True)
+    ]
 
 
 async def test_an_uncommitted_decision_of_a_left_branch_shows_on_no_other(
@@ -239,3 +301,22 @@ async def test_the_workstream_whose_files_this_branch_touches_comes_first(
     inherited = (await work.load("implementation")).inherited
 
     assert inherited.branches[:2] == ("branch-7", "branch-29")
+
+
+async def test_of_two_the_one_whose_uncommitted_file_is_touched_comes_first(
+    repo: Repo, work: WorkstreamService
+):
+    await note_on(repo, work, "older", "Retry by table")
+    await work.point(["src/retry.py"])
+    repo.commit()
+    merge(repo, "older")
+    await note_on(repo, work, "newer", "Models first")
+    repo.commit()
+    merge(repo, "newer")
+    repo.git("checkout", "-qb", "next")
+    before = (await work.load("implementation")).inherited
+    repo.write("src/retry.py", "def schedule(attempt):\n    return 1\n")
+    after = (await work.load("implementation")).inherited
+
+    assert before.branches == ("newer", "older")
+    assert after.branches == ("older", "newer")

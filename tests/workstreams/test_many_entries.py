@@ -254,20 +254,19 @@ async def test_each_long_list_is_cut_and_told(
     repo: Repo, work: WorkstreamService, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(cutting, "ENTRIES", 2)
-    elsewhere = many.make_context(open_decisions=[many.make_decision(n) for n in (7, 8, 9)])
-    elsewhere["key"] = {**many.KEY, "branch": "other"}
+    planned = many.make_context(open_decisions=[many.make_decision(n) for n in (7, 8, 9)])
     own = many.make_context(
         open_decisions=[many.make_decision(n) for n in (1, 2, 3)],
         checklist=["first", "second", "third"],
         file_pointers=["src/a.py", "src/b.py", "src/c.py"],
     )
-    many.write_contexts(repo, own, elsewhere)
-    repo.commit("as merged")
+    many.write_contexts(repo, planned, phase="planning")
+    many.write_contexts(repo, own)
 
     judged = await work.load("implementation")
 
     assert [each.decision.id for each in judged.decisions] == ["D2", "D3"]
-    assert [each.decision.id for each in judged.shared_decisions] == ["D9", "D8"]
+    assert [each.decision.id for each in judged.shared_decisions] == ["D8", "D9"]
     assert judged.context.checklist == ["first", "second"]
     assert [pointer.path for pointer in judged.context.pointers] == ["src/a.py", "src/b.py"]
     assert judged.context.notes == (

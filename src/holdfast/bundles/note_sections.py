@@ -280,6 +280,7 @@ def make_claims(judged: JudgedContext) -> Section:
     """The newest three that no longer hold, then those with evidence, then those without."""
     known = [claim for claim in list_all_claims(judged) if claim.is_own]
     newest_first = sorted(known, key=_rank_claim_by_age, reverse=True)
+    newest_first.sort(key=lambda claim: claim.of is not None)  # those of other branches follow
     standing = [claim for claim in newest_first if claim.verdict != "gone"]
     changed = [claim for claim in standing if claim.verdict == "changed"]
     unchanged = [claim for claim in standing if claim.verdict != "changed"]

@@ -94,7 +94,7 @@ def find_repository(folder: str) -> Repository | None:
         found = _ask_for_repository(root)
     if found is None:
         return None
-    name = found.settings.remote_name or _first_commit(found) or _local_name(found)
+    name = found.settings.remote_name or find_first_commit(found) or _local_name(found)
     return replace(found, repo=name)
 
 
@@ -289,7 +289,8 @@ def _local_name(repository: Repository) -> str:
     return f"local-{digest[:16]}"
 
 
-def _first_commit(repository: Repository) -> str | None:
+def find_first_commit(repository: Repository) -> str | None:
+    """The one that names a repository without a remote; None in a shallow clone."""
     if repository.is_shallow:
         return None
     branch = _find_oldest_branch(repository)

@@ -1,27 +1,31 @@
 """What a branch begins with: notes of the branches that its HEAD has merged.
 
-They come from the committed file of HEAD and from nowhere else: what another branch holds
-uncommitted or unmerged is not known here, whatever this machine has saved of it. A year of merged
-branches costs no more than a few: the workstreams whose files this branch touches are looked at
-first, then the newest ones.
+They come from the committed files of HEAD, of both phases, and from nowhere else: what another
+branch holds uncommitted or unmerged is not known here, whatever this machine has saved of it. They
+follow the branch's own notes, and a year of merged branches costs no more than a few: the
+workstreams whose files this branch touches are looked at first, then the newest ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import TypeVar
 
-from holdfast.ground import git
+from holdfast.ground import git, git_repository
 from holdfast.workstreams import judging
 from holdfast.workstreams.checkout import Checkout
 from holdfast.workstreams.committed import load_committed
 from holdfast.workstreams.document import Document
-from holdfast.workstreams.entries import Claim
+from holdfast.workstreams.entries import Claim, Decision
 from holdfast.workstreams.finding import get_context
 from holdfast.workstreams.model import (
+    PHASES,
     Inherited,
     JudgedClaim,
     JudgedDecision,
+    Key,
     NotedStep,
     RepoContext,
 )
@@ -30,87 +34,134 @@ CONTEXTS_READ = 10
 DECISIONS, CLAIMS, STEPS = 5, 3, 3
 CLAIMS_JUDGED = 30
 
+Noted = TypeVar("Noted")
 
-def list_merged(checkout: Checkout, here: RepoContext) -> list[RepoContext]:
-    """The workstreams of other branches in HEAD's file, those that matter here first."""
-    document = _load_head(checkout, here.phase)
-    keys = [key for key in document.contexts if key.repo == here.key.repo]
-    others = [key for key in keys if key.branch != here.key.branch]
-    found = [get_context(document, key, here.phase) for key in others]
-    noted = [context for context in found if not context.is_empty]
+
+@dataclass(frozen=True)
+class Merged:
+    """Workstreams of other branches: those whose files this branch touches, and the rest."""
+
+    touched: tuple[RepoContext, ...] = ()
+    others: tuple[RepoContext, ...] = ()
+
+    @property
+    def contexts(self) -> tuple[RepoContext, ...]:
+        return (*self.touched, *self.others)
+
+    def list_in_turn(
+        self, list_noted: Callable[[RepoContext], Iterable[Noted]]
+    ) -> list[tuple[str, Noted]]:
+        """What they noted with its branch, of each in turn, so that one does not hide the rest."""
+        found: list[tuple[str, Noted]] = []
+        for group in (self.touched, self.others):
+            columns = [_name_branch(context, list_noted(context)) for context in group]
+            for row in zip_longest(*columns):
+                found += [entry for entry in row if entry is not None]
+        return found
+
+
+def _name_branch(context: RepoContext, noted: Iterable[Noted]) -> list[tuple[str, Noted]]:
+    return [(context.key.branch, entry) for entry in noted]
+
+
+def list_merged(checkout: Checkout, here: RepoContext) -> Merged:
+    """The workstreams of other branches in HEAD's files, those that matter here first."""
+    noted: list[RepoContext] = []
+    for phase in PHASES:
+        if phase == here.phase or checkout.files.has_file(phase):  # else git need not be asked
+            noted += _list_noted(checkout, here.key, phase)
     noted.sort(key=lambda context: context.fields.changed_at, reverse=True)
-    if len(noted) > CONTEXTS_READ:
-        touched = _list_touched(checkout)
-        noted.sort(key=lambda context: touched.isdisjoint(context.list_noted_files()))
-    return noted[:CONTEXTS_READ]
+    if len(noted) < 2:
+        return Merged(others=tuple(noted))
+    files = _list_touched(checkout)
+    touched = [context for context in noted if not files.isdisjoint(context.list_noted_files())]
+    others = [context for context in noted if files.isdisjoint(context.list_noted_files())]
+    first = touched[:CONTEXTS_READ]
+    return Merged(tuple(first), tuple(others[: CONTEXTS_READ - len(first)]))
 
 
-def list_decisions(merged: Iterable[RepoContext], here: RepoContext) -> list[JudgedDecision]:
-    """The newest first; what this workstream has itself is not repeated."""
-    own = {decision.text for decision in here.decisions}
-    latest: dict[str | None, JudgedDecision] = {}
-    for context in merged:
-        for decision in context.decisions:
-            judged = JudgedDecision(decision, of=context.key.branch)
-            known = latest.get(decision.text)
-            if known is None or known.changed_at < judged.changed_at:
-                latest[decision.text] = judged
-    others = [judged for text, judged in latest.items() if text not in own]
-    return sorted(others, key=lambda judged: judged.changed_at, reverse=True)
+def _list_noted(checkout: Checkout, here: Key, phase: str) -> list[RepoContext]:
+    document = _load_head(checkout, phase)
+    names = _list_names(checkout, here, document)
+    others = [key for key in document.contexts if key.repo in names and key.branch != here.branch]
+    found = [get_context(document, key, phase) for key in others]
+    return [context for context in found if not context.is_empty]
 
 
-def inherit(checkout: Checkout, merged: Sequence[RepoContext], tree: str) -> Inherited:
-    """Decisions, claims that hold here and open steps, a few of each."""
+def _list_names(checkout: Checkout, here: Key, document: Document) -> set[str]:
+    """The names that this repository has: before it had a remote its first commit was its name."""
+    names = {here.repo}
+    earlier = {key.repo for key in document.contexts if git_repository.is_commit(key.repo)} - names
+    if earlier:
+        names |= earlier & {git_repository.find_first_commit(checkout.repository)}
+    return names
+
+
+def inherit(
+    checkout: Checkout, merged: Merged, here: RepoContext, shown: Iterable[Decision], tree: str
+) -> Inherited:
+    """Decisions, claims that hold here and open steps, a few of each; nothing that is here already.
+
+    `shown` are the decisions of this branch. The branches are named once where it has no notes.
+    """
+    branches = dict.fromkeys(context.key.branch for context in merged.contexts)
     return Inherited(
-        decisions=tuple(_choose_decisions(merged)),
-        claims=tuple(_choose_claims(checkout, merged, tree)),
-        steps=tuple(_choose_steps(merged)),
-        branches=tuple(context.key.branch for context in merged),
+        decisions=tuple(_choose_decisions(merged, {decision.text for decision in shown})),
+        claims=tuple(_choose_claims(checkout, merged, here, tree)),
+        steps=tuple(_choose_steps(merged, here)),
+        branches=tuple(branches) if here.is_empty else (),
     )
 
 
-def _choose_decisions(merged: Sequence[RepoContext]) -> list[JudgedDecision]:
-    """Of each workstream in turn, the newest first, so that one does not hide all others."""
-    found: list[JudgedDecision] = []
-    for context in merged:
-        newest = sorted(context.decisions, key=lambda each: each.changed_at, reverse=True)
-        found += [JudgedDecision(decision, of=context.key.branch) for decision in newest]
-    return found[:DECISIONS]
+def _choose_decisions(merged: Merged, shown: set[str | None]) -> list[JudgedDecision]:
+    """The newest first; of the same words, as they were said last."""
+    found = merged.list_in_turn(_list_newest_decisions)
+    by_time = sorted(found, key=lambda noted: noted[1].changed_at)
+    latest = {decision.words: decision for _, decision in by_time}
+    chosen = [
+        JudgedDecision(decision, of=branch)
+        for branch, decision in found
+        if decision is latest[decision.words] and decision.text not in shown
+    ]
+    return chosen[:DECISIONS]
+
+
+def _list_newest_decisions(context: RepoContext) -> list[Decision]:
+    return sorted(context.decisions, key=lambda each: each.changed_at, reverse=True)
 
 
 def _choose_claims(
-    checkout: Checkout, merged: Sequence[RepoContext], tree: str
+    checkout: Checkout, merged: Merged, here: RepoContext, tree: str
 ) -> list[JudgedClaim]:
     """The first that hold, of a bounded number that is judged."""
+    known = {claim.words for claim in here.ledger}
     chosen: list[JudgedClaim] = []
-    for branch, claim in _list_claims(merged)[:CLAIMS_JUDGED]:
+    for branch, claim in merged.list_in_turn(_list_newest_claims)[:CLAIMS_JUDGED]:
+        if claim.words in known:
+            continue
         judged = judging.judge_claim(checkout, claim, tree)
         if judged.holds:
             chosen.append(replace(judged, of=branch))
+            known.add(claim.words)
         if len(chosen) == CLAIMS:
             break
     return chosen
 
 
-def _list_claims(merged: Iterable[RepoContext]) -> list[tuple[str, Claim]]:
-    found: list[tuple[str, Claim]] = []
-    for context in merged:
-        newest = sorted(context.ledger, key=lambda claim: claim.changed_at, reverse=True)
-        found += [(context.key.branch, claim) for claim in newest]
-    return found
+def _list_newest_claims(context: RepoContext) -> list[Claim]:
+    return sorted(context.ledger, key=lambda claim: claim.changed_at, reverse=True)
 
 
-def _choose_steps(merged: Iterable[RepoContext]) -> list[NotedStep]:
-    found: list[NotedStep] = []
-    for context in merged:
-        found += [NotedStep(step, of=context.key.branch) for step in context.checklist]
-    return found[:STEPS]
+def _choose_steps(merged: Merged, here: RepoContext) -> list[NotedStep]:
+    found = merged.list_in_turn(lambda context: context.checklist)
+    first = {step: branch for branch, step in reversed(found) if step not in here.checklist}
+    return [NotedStep(step, of=branch) for step, branch in reversed(first.items())][:STEPS]
 
 
 def _list_touched(checkout: Checkout) -> set[str]:
     """The files that differ from the default branch, and uncommitted ones."""
     default = git.find_default_branch(checkout.repository)
-    since = default.commit if default else None
+    since = default.commit if default and default.commit != checkout.find_head() else None
     return set(checkout.find_state(since).changed)
 
 

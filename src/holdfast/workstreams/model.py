@@ -283,12 +283,13 @@ class NotedStep:
 
 @dataclass(frozen=True)
 class Inherited:
-    """What a branch without notes of its own begins with: notes that its HEAD has merged."""
+    """Notes that HEAD has merged: a branch begins with them, and they follow its own."""
 
     decisions: tuple[JudgedDecision, ...] = ()
     claims: tuple[JudgedClaim, ...] = ()
     steps: tuple[NotedStep, ...] = ()
-    branches: tuple[str, ...] = ()  # where they are from, and where there is more
+    # Where they are from, and where there is more, if the branch has no notes of its own.
+    branches: tuple[str, ...] = ()
 
     def name_origin(self, branch: str | None) -> str:
         """Empty for the first of them, which is named once for all."""
@@ -369,7 +370,7 @@ class JudgedContext:
     head: str | None
     tree: str
     rules: tuple[str, ...] = ()
-    shared_decisions: tuple[JudgedDecision, ...] = ()  # of the other phase and of merged branches
+    shared_decisions: tuple[JudgedDecision, ...] = ()  # of the other phase
     proofs: tuple[Proof, ...] = ()
     inherited: Inherited = Inherited()
     # What was not written on this machine, of the fields whose entries have no mark of their own.

@@ -35,7 +35,6 @@ from holdfast.workstreams.evidence import CommandEvidence, Evidence
 from holdfast.workstreams.model import (
     PHASES,
     ContextChange,
-    Inherited,
     JudgedClaim,
     JudgedContext,
     Key,
@@ -460,34 +459,33 @@ class WorkstreamService:
         context = target.context
         proofs = await self.journal.list_proofs(target.checkout.repository.repo)
         other_phase = _name_other_phase(context.phase)
+        other_document = await off_loop(target.checkout.files.load, other_phase)
         merged = await off_loop(inheriting.list_merged, target.checkout, context)
-        other = replace(context, phase=other_phase)
-        kept = [await self.journal.find_kept(each.key, each.phase) for each in (other, *merged)]
+        kept = [await self.journal.find_kept(each.key, each.phase) for each in merged.contexts]
+        kept.append(await self._find_kept(other_document, context.key, other_phase))
         own = _unite_own([target.kept, *kept])
-        return await off_loop(self._judge_now, target, proofs, merged, own)
+        return await off_loop(self._judge_now, target, proofs, other_document, merged, own)
 
     def _judge_now(
         self,
         target: Target,
         known: Sequence[Proof],
-        merged: Sequence[RepoContext],
+        other_document: Document,
+        merged: inheriting.Merged,
         own: frozenset[str],
     ) -> JudgedContext:
         proofs = [self._redact_proof(proof) for proof in known]
         checkout, noted = target.checkout, target.context
         judged = judging.judge(checkout, noted, proofs)
-        other_phase = checkout.files.load(_name_other_phase(noted.phase))
-        other = finding.get_context(other_phase, noted.key, _name_other_phase(noted.phase))
+        renamed = finding.follow_renamed_repository(other_document, noted.key)
+        other = finding.get_context(renamed, noted.key, _name_other_phase(noted.phase))
         of_phase = finding.list_decisions_of_other_phase(other)
-        of_branches = inheriting.list_decisions(merged, noted)
-        shared, note = cutting.cut_shared([*of_phase, *of_branches])
+        shared, note = cutting.cut_shared(of_phase)
         context = judged.context
         if note:
             context = replace(context, notes=(*context.notes, note))
-        inherited = Inherited()
-        if context.is_empty:
-            shared = of_phase
-            inherited = inheriting.inherit(checkout, merged, judged.tree)
+        decisions = [*noted.decisions, *other.decisions]
+        inherited = inheriting.inherit(checkout, merged, noted, decisions, judged.tree)
         if inherited.branches:
             earlier = [note for note in context.notes if note == finding.EARLIER_BRANCH]
             notes = (finding.describe_inherited(inherited.branches), *earlier)

@@ -79,6 +79,9 @@ class WorkstreamFiles:
         except (PathOutsideError, InvalidValueError) as error:
             return Document(problem=error.message)
 
+    def has_file(self, phase: str) -> bool:
+        return os.path.lexists(os.path.join(self.root, self.folder, name_context_file(phase)))
+
     def update(
         self,
         phase: str,
