@@ -119,7 +119,7 @@ def test_a_request_of_one_long_paragraph_is_quoted_whole():
 
 def test_an_empty_context_says_so():
     assert list(sections_by_name(EMPTY)) == ["repo", "nothing", "more"]
-    assert sections_by_name(EMPTY)["repo"].title == "REPO HEAD 9c41e2d; nothing uncommitted."
+    assert sections_by_name(EMPTY)["repo"].title == "REPO HEAD 9c41e2d; no tracked file changed."
     assert sections_by_name(EMPTY)["nothing"].title == "Nothing is recorded here yet."
 
 
@@ -143,7 +143,7 @@ def test_an_empty_context_says_so():
 def test_stale_stands_first_where_a_noted_file_changed_and_says_how_much(gathered, staleness, said):
     repo = sections_by_name(judging(gathered, staleness=staleness))["repo"]
 
-    assert repo.title.endswith(f"; nothing uncommitted. {said}")
+    assert repo.title.endswith(f"; no tracked file changed. {said}")
     assert repo.pinned
 
 
@@ -216,7 +216,7 @@ def test_only_the_worst_three_changes_are_shown():
 def test_a_repository_without_a_commit_has_no_head():
     bare = judging(EMPTY, head=None)
 
-    assert sections_by_name(bare)["repo"].title == "REPO no commit yet; nothing uncommitted."
+    assert sections_by_name(bare)["repo"].title == "REPO no commit yet; no tracked file changed."
 
 
 def test_a_file_that_may_only_be_read_says_what_to_do():
@@ -667,7 +667,7 @@ def test_a_repository_has_a_short_name(repo, said):
 def test_a_checkout_at_the_commit_of_the_notes_names_no_other():
     here = judging(FRESH, staleness=Staleness(False, commits=0))
 
-    assert sections_by_name(here)["repo"].title == "REPO HEAD 9c41e2d; nothing uncommitted."
+    assert sections_by_name(here)["repo"].title == "REPO HEAD 9c41e2d; no tracked file changed."
 
 
 def test_decisions_made_at_the_same_moment_are_ordered_by_id():

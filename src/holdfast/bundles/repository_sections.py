@@ -133,7 +133,7 @@ def _describe_since(judged: JudgedContext) -> str:
 
 def _describe_uncommitted(staleness: Staleness) -> str:
     if not staleness.uncommitted:
-        return "nothing uncommitted"
+        return "no tracked file changed"
     return f"{plural(staleness.uncommitted, 'file')} uncommitted"
 
 

@@ -42,7 +42,7 @@ def test_a_workstream_is_written_and_shown_again(cli: Call):
     )
     assert rejected.out == "D2 rejected: Redis, because: nobody runs it\n"
     claimed = cli("workstream", "claim", "The retry is done", "--evidence", "src/retry.py#schedule")
-    assert claimed.out == "[ok] The retry is done · src/retry.py#schedule\n"
+    assert claimed.out.startswith("[ok] The retry is done · src/retry.py#schedule · c-")
     assert cli("workstream", "checklist", "one", "two").out == "1. one\n2. two\n"
     assert (
         cli("workstream", "point", "src/models.py", "README.md#top").out
@@ -87,6 +87,32 @@ def test_a_claim_in_an_idiom_is_refused_and_says_what_is_missing(cli: Call):
     assert refused.code == 5
     assert "says '✅' and has no evidence." in refused.err
     assert "--evidence" in refused.err
+
+
+def test_a_new_branch_checks_the_claims_that_it_begins_with_and_each_has_its_id(
+    cli: Call, repo: Repo
+):
+    cli("workstream", "claim", "It doubles", "--evidence", "src/retry.py#schedule")
+    repo.commit()
+    repo.git("checkout", "-qb", "next")
+
+    [claim] = cli("workstream", "check", "--json").document["claims"]
+
+    expected = f"[ok] It doubles (noted on main) · src/retry.py#schedule · {claim['id']}\n"
+    for command in ("check", "show"):
+        assert expected in cli("workstream", command).out
+
+
+def test_decisions_of_two_branches_with_one_number_are_told_apart(cli: Call, repo: Repo):
+    cli("workstream", "decide", "Cents everywhere")
+    repo.commit()
+    repo.git("checkout", "-qb", "next")
+    cli("workstream", "decide", "Retry by table")
+
+    shown = cli("workstream", "show").out
+
+    assert "  D1 open: Retry by table\n" in shown
+    assert "  D1 of main, open: Cents everywhere\n" in shown
 
 
 def test_check_names_an_edited_file_and_doubts_only_its_claims(cli: Call, repo: Repo):

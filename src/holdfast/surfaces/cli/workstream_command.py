@@ -67,6 +67,7 @@ def check(app: App, phase: str, workstream_id: str | None) -> Output:
     judged = app.run(_service(app).load(phase, workstream_id))
     known = judged.to_dict()
     data = {name: known[name] for name in KEPT_BY_CHECK}
+    data["claims"] = [claim.to_dict() for claim in judged.all_claims]
     text = wording.describe_check(judged)
     return Output(data, text, wording.list_notes(judged))
 

@@ -24,6 +24,7 @@ from holdfast.workstreams.model import (
 from holdfast.workstreams.staleness import describe_others, describe_staleness
 
 LINE_CHARS = 160
+ID_CHARS = 40
 SHOWN = 20
 PROOFS_SHOWN = 3
 NOT_DOUBTFUL = ("ok", "moved", "said")
@@ -54,7 +55,7 @@ def describe_context(judged: JudgedContext) -> str:
 
 
 def describe_check(judged: JudgedContext) -> str:
-    doubtful_first = sorted(judged.claims, key=lambda claim: claim.holds)
+    doubtful_first = sorted(judged.all_claims, key=lambda claim: claim.holds)
     claims = [describe_claim(claim) for claim in doubtful_first]
     parts = [
         _describe_head(judged),
@@ -81,6 +82,7 @@ def describe_decision(judged: JudgedDecision) -> str:
 
 
 def describe_claim(claim: JudgedClaim) -> str:
+    """With its id at the end, because `withdraw` takes it."""
     text = f"[{claim.verdict}] {claim.claim}"
     if claim.of:
         text += f" (noted on {claim.of})"
@@ -89,7 +91,8 @@ def describe_claim(claim: JudgedClaim) -> str:
     where = ", ".join(_describe_evidence(evidence) for evidence in claim.evidence)
     if where:
         text += f" · {where}"
-    return _shorten(text)
+    claim_id = cut(_on_one_line(claim.id), ID_CHARS)
+    return f"{_shorten(text)} · {claim_id}"
 
 
 def _describe_step(step: NotedStep) -> str:
