@@ -21,8 +21,8 @@ from holdfast.bundles.model import (
     WorkingNotes,
 )
 from holdfast.errors import InvalidValueError
-from holdfast.workstreams.model import JudgedContext, NotedChange, Staleness
 from holdfast.workstreams.entries import ContextFields
+from holdfast.workstreams.model import JudgedContext, NotedChange, Staleness
 from tests.bundles.situations import (
     HEAD,
     IMPLEMENTATION,

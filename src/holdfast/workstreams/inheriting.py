@@ -8,7 +8,7 @@ workstreams whose files this branch touches are looked at first, then the newest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TypeVar

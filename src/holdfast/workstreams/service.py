@@ -215,7 +215,7 @@ class WorkstreamService:
     ) -> RepoContext:
         """Write what was saved here and is missing in the file into it again."""
         target = await self._find_target(phase, workstream_id)
-        kept = target.kept and finding.join_earlier(target.kept)
+        kept = finding.join_earlier(target.kept) if target.kept else None
         now = _now()
 
         def restore(context: RepoContext) -> ContextChange[tuple[str, ...]]:
@@ -594,7 +594,7 @@ class WorkstreamService:
         return redaction.redact(text, key=key).text
 
     def _redact_proof(self, proof: Proof) -> Proof:
-        """Without the secrets in its command, as every reader sees it; it is run again as it was."""
+        """Without the secrets in its command, as every reader sees it; it runs again as it was."""
         command = proving.mask_command(proof.command, fence_key(self.settings.home))
         return replace(proof, command=command)
 
