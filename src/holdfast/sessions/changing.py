@@ -58,13 +58,24 @@ async def replace_metadata(
 
 
 async def resume_session(
-    store: SessionStore, session_id: str, client: str | None = None
+    store: SessionStore, session_id: str, client: str | None, native_id: str | None, apart: bool
 ) -> Session:
     session = await _lock_session(store, session_id)
-    if session.ended_at is not None:
-        successor_of = replace(session, client=client or session.client)
-        session = await _start_successor(store, successor_of)
+    if session.ended_at is not None or apart:
+        handed_on = _hand_to(session, client)
+        session = await _start_successor(store, handed_on, native_id=native_id)
     return await _announce_resume(store, session)
+
+
+def _hand_to(session: Session, client: str | None) -> Session:
+    """As the client's who continues it. A name stays with a session that goes on beside it."""
+    metadata = dict(session.metadata)
+    if session.ended_at is None:
+        metadata.pop("name", None)
+    if client is None:
+        return replace(session, metadata=metadata)
+    chatmode = client if session.chatmode == session.client else session.chatmode
+    return replace(session, client=client, chatmode=chatmode, metadata=metadata)
 
 
 async def start_native(

@@ -252,13 +252,23 @@ class SessionService:
         checked = rules.check_label("name", name)
         return await self.update_metadata(session_id, {"name": checked})
 
-    async def resume_session(self, session_id: str, *, client: str | None = None) -> Session:
+    async def resume_session(
+        self,
+        session_id: str,
+        *,
+        client: str | None = None,
+        native_id: str | None = None,
+        apart: bool = False,
+    ) -> Session:
         """An open session as it is; an ended one continues in a new session, with its name, context
         and scratchpad, which is the client's who continues it.
+
+        `apart`: an open one too, because it is not the caller's.
         """
         label = rules.check_optional_label("client", client)
+        native_label = rules.check_optional_label("native_id", native_id)
         return await self.store.in_transaction(
-            lambda store: changing.resume_session(store, session_id, label)
+            lambda store: changing.resume_session(store, session_id, label, native_label, apart)
         )
 
     async def list_thread(self, session_id: str) -> list[Session]:

@@ -365,6 +365,25 @@ async def write_in_session(
         return done, choice
 
 
+async def is_own(scope: Scope, session: Session, caller: Caller, settings: Settings) -> bool:
+    """Whether a caller that continues an open session writes into it, and not into another's."""
+    from holdfast.usecases.session_status import find_busy, find_status
+
+    own = caller.own
+    if own is not None and session.id in (own.current, *own.opened):
+        return True
+    if caller.native_id is not None:
+        return (session.client, session.native_id) == (caller.client, caller.native_id)
+    if session.client in (None, NO_CLIENT):  # a person's, or that of a program without a name
+        return not find_busy(settings.home).has(session)
+    if session.client != caller.client:
+        return False
+    if own is None:  # it names the session in every call
+        return True
+    status = await find_status(scope, settings.home, session)
+    return status.word != "live"
+
+
 def keep_opened(session: Session, caller: Caller, settings: Settings) -> None:
     """A session that a server has opened for itself is its own; one of a hook is the client's."""
     if caller.own is not None and caller.is_of_server:

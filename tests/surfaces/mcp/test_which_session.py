@@ -140,18 +140,45 @@ async def test_what_a_server_starts_is_meant_by_its_later_calls(project: Path, s
 async def test_a_resumed_session_of_another_client_continues_as_the_callers(
     project: Path, store: str
 ):
-    """A client with a session of its own is told that this one needs its id."""
+    """In the session of its native id, which its later calls mean: there is no third one."""
     async with App() as app:
         theirs = await app.scope.sessions.create_session("gemini", "me", client="gemini")
         await app.scope.sessions.end_session(theirs.id)
     env = {"CLAUDE_CODE_SESSION_ID": "n-1"}
     async with doors.inside(project, name="claude-code", environment=env) as client:
         resumed = await call(client, "session", operation="start", session_id=theirs.id)
+        written = await data(client, "session", operation="append", **MESSAGE)
 
     session = resumed["data"]["session"]
-    assert (session["client"], session["resumed_from"]) == ("claude", theirs.id)
-    assert resumed["warnings"] == [
-        "Calls without session_id still mean the session of your client: give this one's id."
+    assert (session["client"], session["chatmode"]) == ("claude", "claude")
+    assert (session["resumed_from"], resumed["warnings"]) == (theirs.id, [])
+    assert written["event"]["session_id"] == session["id"]
+
+
+async def test_a_client_that_is_in_a_session_is_handed_the_document_of_another(
+    project: Path, store: str
+):
+    """Nothing is started, and its calls go on meaning its own."""
+    async with App() as app:
+        theirs = await app.scope.sessions.create_session("gemini", "me", client="gemini")
+        await app.scope.sessions.append_event(theirs.id, "user_message", "user", "Count to three")
+        mine = await app.scope.sessions.create_session(
+            "codex", "me", client="codex", native_id="c-1"
+        )
+    arguments = {"operation": "start", "session_id": theirs.id}
+    async with doors.inside(project, name="codex-mcp-client") as client:
+        answer = await client.call_tool("session", arguments, meta=CODEX)
+    async with App() as app:
+        count = len(await app.scope.sessions.list_sessions())
+
+    handed = answer.structured_content
+    assert (handed["data"]["session"]["id"], count) == (mine.id, 2)
+    assert "> Count to three" in handed["data"]["resume_text"]
+    assert handed["warnings"] == [
+        (
+            f"Your calls without session_id mean session {mine.id} of your client, as before: "
+            "none was started, and this is what there is to know about the other."
+        )
     ]
 
 

@@ -183,6 +183,31 @@ def test_what_a_server_resumes_is_meant_by_its_later_calls(start: Start, store: 
     assert (agent.write("again"), resumed["resumed_from"]) == (resumed["id"], first)
 
 
+def test_an_agent_that_continues_the_open_session_of_another_writes_into_its_own(
+    start: Start, store: str
+):
+    """Of another program or of another process of the same; a name stays where it was."""
+    gemini = start(GEMINI)
+    theirs = gemini.write("asked gemini")
+    for agent in (start("opencode"), start(GEMINI)):
+        resumed = agent.call("session", operation="start", session_id=theirs)
+        session = resumed["data"]["session"]
+        agent.call("session", operation="update_state", scratchpad={"current_task": "mine"})
+
+        assert session["resumed_from"] == theirs
+        assert agent.write("wrote it") == session["id"] != theirs
+        assert resumed["warnings"] == [
+            (
+                f"Session {theirs} is open and belongs to gemini, so it was left as it is: this new "
+                "one continues it, and your calls mean this one."
+            )
+        ]
+
+    assert gemini.call("session", operation="start", session_id=theirs)["warnings"] == []
+    assert gemini.call("session", operation="state")["data"]["state"]["scratchpad"] == {}
+    assert gemini.write("again") == theirs
+
+
 def test_the_end_that_a_client_reports_ends_its_session_once(start: Start, store: str):
     """Gemini reports it three times; an end of a session that never was begins none."""
     agent = start(GEMINI)

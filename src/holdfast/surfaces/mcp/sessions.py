@@ -42,7 +42,6 @@ STARTED_FIELDS = ("id", "chatmode", "git_branch", "started_at")
 LABEL_CHARS = 40
 OBJECT: Schema = {"type": "object"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
-OTHER_CALLS = "Calls without session_id still mean the session of your client: give this one's id."
 LABELS = ("chatmode", "user_id", "workflow", "skill", "git_branch", "name")
 
 
@@ -193,27 +192,51 @@ async def _create_session(scope: Scope, call: Call) -> Session:
 
 
 async def _resume(call: Call) -> Answer:
-    """`start` with a session's id or name continues it, as `holdfast session resume` does."""
+    """`start` with a session's id or name continues it, as `holdfast session resume` does.
+
+    Only one's own is continued as it is. Another's goes on in a session of the caller, and a client
+    that is in one already is handed what there is to know.
+    """
     choice = await call.find_session()
     assert choice.session is not None  # a named session that is missing was an error
-    session_id = choice.session.id
-    client = call.caller.client or which_session.NO_CLIENT
+    left = choice.session
+    native = await _find_native(call)
+    if native is not None and native.id != left.id:
+        return await _answer_resumed(call, native, left, [_describe_unchanged(native)])
+    caller, settings = call.caller, call.app.settings
+    is_own = await which_session.is_own(call.scope, left, caller, settings)
 
     async def verb(scope: Scope) -> Session:
-        return await scope.sessions.resume_session(session_id, client=client)
+        return await scope.sessions.resume_session(
+            left.id,
+            client=caller.client or which_session.NO_CLIENT,
+            native_id=caller.native_id,
+            apart=not is_own,
+        )
 
     done = await call.write(verb, _get_session)
     session = done.result
-    _bind(call, session, is_opened=done.is_first and session.id != session_id)
-    text = await hand_over(call.app, session, worktree=call.caller.worktree, exists=call.exists)
     warnings = []
-    if call.caller.native_id is not None:
-        warnings.append(OTHER_CALLS)
+    if session.id == left.id:
+        _bind(call, session)
+    elif done.is_first:
+        which_session.keep_opened(session, caller, settings)
+    if session.id != left.id and left.ended_at is None:
+        warnings.append(_describe_apart(left))
+    return await _answer_resumed(call, session, session, warnings)
+
+
+async def _answer_resumed(
+    call: Call, session: Session, left: Session, warnings: Sequence[str]
+) -> Answer:
+    """`session` is what the calls of the caller mean, `left` what the document is about."""
+    text = await hand_over(call.app, left, worktree=call.caller.worktree, exists=call.exists)
+    notes = list(warnings)
     ignored = ", ".join(call.pick(*LABELS))
     if ignored:
-        warnings.append(f"Session {session.id} goes on as it was; not changed: {ignored}.")
+        notes.append(f"Session {session.id} goes on as it was; not changed: {ignored}.")
     data = {"session": _pick_session(call, session), "resume_text": text}
-    return make_answer(data, wording.describe_session, warnings, limit=call.read_limit)
+    return make_answer(data, wording.describe_session, notes, limit=call.read_limit)
 
 
 async def _answer_started(call: Call, session: Session, warnings: Sequence[str]) -> Answer:
@@ -231,10 +254,10 @@ async def _answer_started(call: Call, session: Session, warnings: Sequence[str])
     return make_answer(data, wording.describe_session, warnings, limit=call.read_limit)
 
 
-def _bind(call: Call, session: Session, *, is_opened: bool) -> None:
+def _bind(call: Call, session: Session) -> None:
     """Later calls of this server mean the session, unless its client has one of its own."""
     if call.caller.own is not None:
-        call.caller.own.bind(session, call.app.settings, is_opened=is_opened)
+        call.caller.own.bind(session, call.app.settings, is_opened=False)
 
 
 async def _find_native(call: Call) -> Session | None:
@@ -248,6 +271,21 @@ def _describe_open(session: Session) -> str:
     return (
         f"Session {session.id} of your client is open already: "
         "it was neither started again nor changed. End it first to start another."
+    )
+
+
+def _describe_unchanged(session: Session) -> str:
+    return (
+        f"Your calls without session_id mean session {session.id} of your client, as before: "
+        "none was started, and this is what there is to know about the other."
+    )
+
+
+def _describe_apart(left: Session) -> str:
+    client = left.client or which_session.NO_CLIENT
+    return (
+        f"Session {left.id} is open and belongs to {client}, so it was left as it is: this new one "
+        "continues it, and your calls mean this one."
     )
 
 
