@@ -15,6 +15,7 @@ from holdfast.storage.mark import mark_store
 from holdfast.storage.opening import open_database
 from holdfast.storage.reserve import prepare_reserve
 from holdfast.usecases import capture
+from holdfast.usecases.location import locate_worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,11 +138,18 @@ class App:
             return self.served_work()
         return self.workstreams(worktree)
 
-    def served_work(self) -> WorkstreamService:
-        """In the working tree that this server was started for. A team's server has no files."""
+    @property
+    def served_worktree(self) -> str | None:
+        """The one that this server was started for, for one person. A team's server has none."""
         if self.folder is None or sqlite_path(self.settings.database) is None:
+            return None
+        return locate_worktree(self.folder)
+
+    def served_work(self) -> WorkstreamService:
+        worktree = self.served_worktree
+        if worktree is None:
             raise errors.NoWorkingTreeError
-        return self.workstreams(self.folder)
+        return self.workstreams(worktree)
 
     def bundles(self, work: WorkstreamService | None) -> BundleService:
         """What an agent receives about that repository; without one, what sessions know."""

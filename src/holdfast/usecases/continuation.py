@@ -34,19 +34,27 @@ async def hand_over(
 
 
 async def hand_to_new(app: App, session: Session, *, worktree: str | None) -> str:
-    """To whoever has just started this session: about the last one before it."""
+    """To whoever has just started this session: about the last one before it.
+
+    For the session, so that a start that is repeated is answered with the same bytes.
+    """
     if worktree is not None:
-        return await make_document(app, worktree)
+        return await make_document(app, worktree, session_id=session.id)
     if session.worktree is None:
         return ""
     last = await app.scope.sessions.find_last_session(session.worktree, session.id)
     if last is None:
         return ""
-    return await make_document(app, None, continues=last.id)
+    return await make_document(app, None, session_id=session.id, continues=last.id)
 
 
 async def make_document(
-    app: App, worktree: str | None, *, continues: str | None = None, has_sets: bool = True
+    app: App,
+    worktree: str | None,
+    *,
+    session_id: str | None = None,
+    continues: str | None = None,
+    has_sets: bool = True,
 ) -> str:
     """About that session, else about the last one of the worktree; empty where nothing is known.
 
@@ -55,7 +63,11 @@ async def make_document(
     work = app.workstreams(worktree) if worktree else None
     try:
         bundle = await app.bundles(work).build(
-            PHASE, worktree=worktree, continues=continues, has_sets=has_sets
+            PHASE,
+            session_id=session_id,
+            worktree=worktree,
+            continues=continues,
+            has_sets=has_sets,
         )
     except (NotFound, Refused):
         return ""

@@ -23,6 +23,8 @@ from holdfast.app import App
 from tests.rig.commands import run_process
 from tests.surfaces.http.server import DEVELOPER, Server, is_problem, run_server
 from tests.surfaces.http.test_app import client_of
+from tests.surfaces.http.test_late_mcp import message, open_transport
+from tests.surfaces.http.test_late_mcp import tool as call_tool
 from tests.surfaces.http.test_schema import CHECKS, EXAMPLES, IN_A_CHECKOUT
 from tests.surfaces.mcp import doors
 from tests.workstreams import many
@@ -114,6 +116,33 @@ def test_a_bundle_has_the_members_of_the_contract(repo: Repo, tmp_path: Path, he
     assert "a plan" in found["text"]
     assert found["chars"] <= 900
     assert here.get("/api/bundle").json()["phase"] == "implementation"
+
+
+def test_every_door_of_a_server_in_a_checkout_hands_over_the_same_document(
+    repo: Repo, tmp_path: Path, here: httpx.Client
+):
+    """Whatever an agent names of itself, and though a request brings no working tree."""
+    run_workstream(repo, tmp_path, "decide", "Double the delay", "--status", "accepted")
+    worktree = {"chatmode": "debug", "worktree": str(repo.folder)}
+    earlier = here.post("/api/sessions", json=worktree).json()
+    asked = {"type": "user_message", "role": "user", "content": "Count to three"}
+    here.post(f"/api/sessions/{earlier['id']}/events", json=asked)
+    held = open_transport(here)
+    prompt = message("prompts/get", {"name": "workspace-resume", "arguments": {}})
+    resumed = here.post("/mcp", json=prompt, headers=held).json()["result"]["messages"][0]
+
+    documents = [
+        here.get("/api/bundle").json()["text"],
+        here.post("/api/sessions", json={"chatmode": "debug"}).json()["resume"],
+        call_tool(here, "repo_context", operation="bundle")["data"]["bundle"]["text"],
+        resumed["content"]["text"],
+        call_tool(here, "session", operation="start", chatmode="debug")["data"]["resume_text"],
+    ]
+
+    first, *others = [document.partition("REPO HEAD")[2] for document in documents]
+    assert "> Count to three" in first
+    assert "Double the delay" in first
+    assert all(other.startswith(first) for other in others)
 
 
 @pytest.mark.parametrize(

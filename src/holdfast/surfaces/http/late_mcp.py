@@ -71,7 +71,11 @@ class LateMcp:
 
         developer = self.app.settings.developer
         return McpOverHttp(
-            app_for, principal_of=lambda _: developer, body_bytes=MAX_BYTES, exists=self.seen.exists
+            app_for,
+            principal_of=lambda _: developer,
+            body_bytes=MAX_BYTES,
+            exists=self.seen.exists,
+            folder=self.app.served_worktree,
         )
 
     async def _run_beside(self, door: McpOverHttp) -> None:

@@ -244,7 +244,8 @@ def answer_state(state: SessionState) -> Response:
 
 def _find_place(app: App, session: Session) -> str | None:
     """Of the server's files only the checkout that it was started for is looked at."""
-    return app.folder if app.folder == session.worktree else None
+    served = app.served_worktree
+    return served if session.worktree in (None, served) else None
 
 
 async def _get_session(scope: Scope, session_id: str) -> Session:

@@ -77,6 +77,6 @@ async def get_bundle(app: Here, work: Work, query: Annotated[BundleQuery, Query(
         query.workstream_id,
         client=query.client,
         limit=query.limit,
-        worktree=work.folder,
+        worktree=app.served_worktree,
     )
     return await off_loop(lambda: JSONResponse(bundle.to_dict()))

@@ -46,10 +46,12 @@ class McpOverHttp:
         principal_of: Callable[[Scope], str | None] = lambda scope: None,
         body_bytes: int = BODY_BYTES,
         exists: Callable[[str], bool] = assume_exists,
+        folder: str | None = None,
     ):
+        """`folder` is the checkout that the server was started for, if it is one person's."""
         self.principal_of = principal_of
         self._manager = StreamableHTTPSessionManager(
-            make_server(app_for, exists=exists),
+            make_server(app_for, folder=folder, exists=exists),
             # no tool speaks before it answers, so a stream would carry one message
             json_response=True,
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
