@@ -7,15 +7,18 @@ session, that session's own context sets come before it, with the files that are
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import NotFound, Refused
+from holdfast.ground.errors import GitFailedError, GitMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from holdfast.app import App
+    from holdfast.bundles.model import Bundle
     from holdfast.sessions.model import Session
+    from holdfast.workstreams.service import WorkstreamService
 
 PHASE = "implementation"
 
@@ -62,7 +65,9 @@ async def make_document(
     """
     work = app.workstreams(worktree) if worktree else None
     try:
-        bundle = await app.bundles(work).build(
+        bundle, _ = await build_bundle(
+            app,
+            work,
             PHASE,
             session_id=session_id,
             worktree=worktree,
@@ -73,6 +78,21 @@ async def make_document(
         return ""
     says_something = any(shown.items for shown in bundle.sections)
     return bundle.text if says_something else ""
+
+
+async def build_bundle(
+    app: App,
+    work: WorkstreamService | None,
+    phase: str,
+    workstream_id: str | None = None,
+    **about: Any,
+) -> tuple[Bundle, tuple[str, ...]]:
+    """Where git does not answer, a bundle of what sessions know, which needs none; and why."""
+    try:
+        return await app.bundles(work).build(phase, workstream_id, **about), ()
+    except (GitMissingError, GitFailedError) as error:
+        bundle = await app.bundles(None).build(phase, workstream_id, **about)
+        return bundle, (f"Without the repository's notes: {error.message}",)
 
 
 def _name_log(session: Session) -> str:

@@ -34,6 +34,33 @@ async def do(client: Client, operation: str, **arguments: Any) -> Any:
 # --- every operation ------------------------------------------------------------------------------
 
 
+async def test_without_git_a_bundle_has_what_the_sessions_know(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """And the prompt and a start hand it over: none of it needs git."""
+    message = {"event_type": "user_message", "role": "user", "content": "Count to three"}
+    async with doors.inside(repo.folder) as client:
+        await call(client, "session", operation="append", **message)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    async with doors.inside(repo.folder) as client:
+        bundle = await call(client, TOOL, operation="bundle")
+        resumed = await client.get_prompt("workspace-resume")
+        started = await data(client, "session", operation="start", chatmode="debug")
+
+    assert bundle["warnings"] == [
+        (
+            "Without the repository's notes: git is not installed, or not on the PATH. Install git "
+            "2.31 or newer, then try again."
+        )
+    ]
+    for text in (
+        bundle["data"]["bundle"]["text"],
+        resumed.messages[0].content.text,
+        started["resume_text"],
+    ):
+        assert "> Count to three" in text
+
+
 async def test_a_line_of_work_over_stdio(repo: Repo, era: str):
     async with doors.over_stdio(repo.folder, era=era) as client:
         decided = await do(client, "decide", text="table or queue?")

@@ -7,6 +7,7 @@ import click
 from holdfast.app import App
 from holdfast.bundles.service import BundleService
 from holdfast.surfaces.cli.running import Group, Output, current_folder, here, prints
+from holdfast.usecases.continuation import build_bundle
 from holdfast.workstreams.model import PHASES
 
 
@@ -36,10 +37,13 @@ def show(
     app: App, phase: str, workstream_id: str | None, client: str | None, limit: int | None
 ) -> Output:
     """Build a bundle for this working tree"""
-    bundle = app.run(
-        bundles(app).build(phase, workstream_id, client=client, limit=limit, worktree=here())
+    work = app.workstreams(current_folder())
+    bundle, warnings = app.run(
+        build_bundle(
+            app, work, phase, workstream_id, client=client, limit=limit, worktree=here()
+        )
     )
-    return Output(bundle.to_dict(), bundle.text)
+    return Output(bundle.to_dict(), bundle.text, warnings)
 
 
 @command.command("rebuild")

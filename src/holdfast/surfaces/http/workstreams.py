@@ -15,6 +15,7 @@ from holdfast.bundles.model import PHASES
 from holdfast.ground.off_loop import off_loop
 from holdfast.surfaces.http.here import Here
 from holdfast.surfaces.http.models import AnswerModel, QueryModel
+from holdfast.usecases.continuation import build_bundle
 from holdfast.workstreams.model import ListedContext
 from holdfast.workstreams.service import WorkstreamService
 
@@ -72,7 +73,9 @@ def _write_list(listed: Iterable[ListedContext]) -> Response:
 @router.get("/bundle", responses={200: {"model": BundleGiven}})
 async def get_bundle(app: Here, work: Work, query: Annotated[BundleQuery, Query()]) -> Response:
     """What an agent would be handed now, with its receipt"""
-    bundle = await app.bundles(work).build(
+    bundle, _ = await build_bundle(
+        app,
+        work,
         query.phase,
         query.workstream_id,
         client=query.client,

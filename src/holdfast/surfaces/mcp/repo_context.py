@@ -29,6 +29,7 @@ from holdfast.surfaces.mcp.tool import (
     make_list_schema,
     make_text_schema,
 )
+from holdfast.usecases.continuation import build_bundle
 
 if TYPE_CHECKING:
     from holdfast.bundles.model import Bundle
@@ -79,15 +80,15 @@ async def bundle(call: Call) -> Answer:
     """The frozen bytes of the caller's session; without a session, a bundle built now."""
     about = _pick_document(call)
     choice = await call.find_session()
-    bundles = call.app.bundles(_open_work(call))
-    built = await bundles.build(
-        about["phase"],
-        about["workstream_id"],
+    built, notes = await build_bundle(
+        call.app,
+        _open_work(call),
+        **about,
         client=_find_known_client(call),
         session_id=choice.session_id,
         worktree=call.caller.worktree,
     )
-    warnings = list(describe_choice(choice))
+    warnings = [*describe_choice(choice), *notes]
     brief: dict[str, Any] = {"id": built.id, "text": built.text}
     if not _has_receipt(built):
         brief["id"] = None

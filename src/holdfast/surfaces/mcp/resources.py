@@ -22,12 +22,18 @@ ADDRESSES = tuple(BUNDLE + phase for phase in PHASES)
 
 
 async def read(app: App, caller: Caller, uri: str) -> str:
+    from holdfast.usecases.continuation import build_bundle
     from holdfast.usecases.which_session import find_session
 
     if uri not in ADDRESSES:
         raise InvalidValueError("Resource", uri, "is unknown", known=ADDRESSES)
     phase = uri.removeprefix(BUNDLE)
     choice = await find_session(app.scope, None, caller)
-    bundles = app.bundles(app.work_in(caller.worktree))
-    built = await bundles.build(phase, session_id=choice.session_id, worktree=caller.worktree)
+    built, _ = await build_bundle(
+        app,
+        app.work_in(caller.worktree),
+        phase,
+        session_id=choice.session_id,
+        worktree=caller.worktree,
+    )
     return built.text
