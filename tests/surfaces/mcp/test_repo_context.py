@@ -242,7 +242,7 @@ async def test_load_on_a_new_branch_shows_what_the_branch_stands_on(repo: Repo):
     assert [(claim["of"], claim["verdict"]) for claim in context["claims"]] == [("feature", "ok")]
     assert context["checklist"] == ["(feature) count the first"]
     assert checked["claims"] == context["claims"]
-    assert "of_others" not in context
+    assert "others" not in context
     assert "begins with notes of feature" in loaded["warnings"][0]
 
 
@@ -272,8 +272,58 @@ async def test_load_puts_notes_of_others_between_two_markers(repo: Repo, tmp_pat
     assert "mine" in "\n".join(lines[:first])
     assert "| - Claim" in checked.content[0].text
     context = loaded.structured_content["data"]["context"]
-    assert context["of_others"] == ["checklist", "claims", "open_decisions", "working_summary"]
-    assert [each.get("is_own", True) for each in context["open_decisions"]] == [True, False]
+    assert context["others"] == "\n".join(lines[first : last + 1]), "each half is complete"
+    assert [decision["text"] for decision in context["open_decisions"]] == ["mine"]
+    assert (context["checklist"], context["claims"], context["working_summary"]) == ([], [], None)
+    assert "It doubles" in checked.structured_content["data"]["context"]["others"]
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+async def test_no_word_of_an_entry_is_lost_however_long_its_json(
+    repo: Repo, tmp_path: Path, is_own: bool
+):
+    """Twenty long paths behind one claim, and texts of which each character is escaped."""
+    folder = "/".join(["deep" * 15] * 6)
+    paths = [f"{folder}/file_{number}.py" for number in range(20)]
+    for path in paths:
+        repo.write(path, "def run():\n    pass\n")
+    repo.commit()
+    claim = " ".join(f"w{number}" for number in range(200))[:980]
+    escaped = [f'"e{number:03}\\' for number in range(500)]
+    run = {
+        "step": " ".join(escaped[:100]),
+        "error": " ".join(escaped[100:400]),
+        "next_action": " ".join(escaped[400:]),
+    }
+    async with doors.inside(repo.folder) as client:
+        await do(client, "claim", text=claim, evidence=[f"{path}#run" for path in paths])
+        await do(client, "fail", **run)
+    repo.commit()
+    home = {} if is_own else {"HOLDFAST_HOME": str(tmp_path / "another")}
+    async with doors.over_stdio(repo.folder, **home) as client:
+        loaded = await load_pages(client, "load")
+        checked = await load_pages(client, "check")
+
+    for texts in (*loaded, *checked):
+        assert all(len(text) <= 8_000 for text in texts)
+    for texts in loaded:
+        joined = "".join(texts)
+        numbers = [word.strip('"\\') for word in escaped]
+        assert all(word in joined for word in (*paths, *claim.split(), *numbers))
+
+
+async def load_pages(client: Client, operation: str) -> tuple[list[str], list[str]]:
+    """Every page, as text and as JSON."""
+    texts, documents = [], []
+    arguments = {"operation": operation}
+    while True:
+        answer = await client.call_tool(TOOL, arguments)
+        texts.append(answer.content[0].text)
+        documents.append(json.dumps(answer.structured_content, ensure_ascii=False))
+        cursor = answer.structured_content["data"].get("cursor")
+        if cursor is None:
+            return texts, documents
+        arguments = {"operation": operation, "cursor": cursor}
 
 
 async def test_what_the_file_has_lost_is_restored(repo: Repo):
@@ -634,7 +684,8 @@ async def test_an_entry_whose_key_was_lost_is_found_by_its_id(repo: Repo):
         loaded = await do(client, "load")
 
     assert again["decision"]["id"] == "D1"
-    assert [decision["id"] for decision in loaded["context"]["open_decisions"]] == ["D1"]
+    assert loaded["context"]["open_decisions"] == [], "a store that was lost knows no author"
+    assert loaded["context"]["others"].count("Decision D1") == 1
     async with doors.inside(repo.folder) as client:
         await do(client, "decide", text="another", idempotency_key="k2")
 

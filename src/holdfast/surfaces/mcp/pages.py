@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, fence
 from holdfast.surfaces.mcp.answer import READ_CHARS, count_chars, count_fitting, shorten
-from holdfast.surfaces.mcp.wording import quote_line, write_sections
+from holdfast.surfaces.mcp.wording import quote_sections, write_sections
 
 if TYPE_CHECKING:
     from holdfast.workstreams.entries import NotedRun
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
         NotedStep,
     )
 
-PIECE_CHARS = 1_500  # of a text in an entry; the rest follows in entries of its own
-ENTRY_CHARS = 5_000
+ENTRY_CHARS = 3_000  # what is longer follows in entries of its own
 LABEL_CHARS = 200
 CHANGED_FILES = 20
 ALWAYS = ("open_decisions", "claims", "checklist")  # there on the first page, even where empty
@@ -60,7 +59,9 @@ class PageEntry:
     @property
     def chars(self) -> int:
         """What it adds to a page at most, in JSON or as prose."""
-        as_text = sum(len(quote_line(line)) + 1 for line in write_sections(self._alone()))
+        if not self.is_own:  # quoted, as one text
+            return count_chars("\n".join(quote_sections(self._alone())))
+        as_text = sum(len(line) + 1 for line in write_sections(self._alone()))
         return max(count_chars(self._alone()), as_text)
 
     @property
@@ -78,18 +79,26 @@ class Page:
     cursor: str | None
     left: int  # entries that follow
 
-    def collect(self) -> dict[str, Any]:
-        """The entries of the page by section."""
-        sections: dict[str, Any] = dict(self.head)
-        for entry in _join_parts(self.entries):
-            if entry.section in SINGLE:
-                sections[entry.section] = entry.value
-            else:
-                sections[entry.section] = [*sections.get(entry.section, ()), entry.value]
-        foreign = {entry.section for entry in self.entries if not entry.is_own}
-        if foreign:
-            sections["of_others"] = sorted(foreign)
+    def collect(self, fence_key: bytes) -> dict[str, Any]:
+        """One's own entries by section, and those of others as one text between two markers."""
+        entries = _join_parts(self.entries)
+        sections = dict(self.head)
+        _add_entries(sections, [entry for entry in entries if entry.is_own])
+        others: dict[str, Any] = {}
+        _add_entries(others, [entry for entry in entries if not entry.is_own])
+        if others:
+            lines = list(quote_sections(others))
+            first, last = fence.mark_others(fence_key, lines)
+            sections["others"] = "\n".join([first, *lines, last])
         return sections
+
+
+def _add_entries(sections: dict[str, Any], entries: Sequence[PageEntry]) -> None:
+    for entry in entries:
+        if entry.section in SINGLE:
+            sections[entry.section] = entry.value
+        else:
+            sections[entry.section] = [*sections.get(entry.section, ()), entry.value]
 
 
 def make_page(
@@ -101,7 +110,7 @@ def make_page(
     start = 0 if cursor is None else _read_cursor(cursor, about, listed, len(entries))
     head = {} if start else _make_head(judged)
     room = READ_CHARS - spent - count_chars(head)
-    end = start + count_fitting([entry.chars for entry in entries[start:]], room)
+    end = start + count_fitting((entry.chars for entry in entries[start:]), room)
     left = len(entries) - end
     following = _write_cursor(about, listed, end) if left else None
     return Page(head, entries[start:end], following, left)
@@ -271,23 +280,44 @@ def fence_value(value: Any) -> Any:
 
 
 def _split_entry(entry: PageEntry) -> Iterator[PageEntry]:
-    for part in _split(entry.section, fence_value(entry.value)):
-        yield replace(entry, value=part)
+    """In parts of a bounded size; nearly always it is one."""
+    yield from _split(replace(entry, value=fence_value(entry.value)))
 
 
-def _split(section: str, value: Any) -> Iterator[Any]:
-    """An entry in parts of a bounded size; nearly always it is one."""
-    if isinstance(value, str):
-        yield from _split_text(value)
+def _split(entry: PageEntry) -> Iterator[PageEntry]:
+    halves = None
+    if entry.chars > ENTRY_CHARS:
+        halves = _halve(entry)
+    if halves is None:
+        yield entry
         return
-    texts = TEXTS[section]
-    first = {name: shorten(inner, LABEL_CHARS, 20) for name, inner in value.items()}
-    whole = {name: value[name] for name in texts if isinstance(value.get(name), str)}
-    first |= {name: text[:PIECE_CHARS] for name, text in whole.items()}
-    yield first if count_chars(first) <= ENTRY_CHARS else shorten(first, LABEL_CHARS, 10)
-    for name, text in whole.items():
-        for chunk in _split_text(text[PIECE_CHARS:]):
-            yield {**_pick(first, "id"), texts[0]: "", name: chunk, "continued": True}
+    for half in halves:
+        yield from _split(replace(entry, value=half))
+
+
+def _halve(entry: PageEntry) -> tuple[Any, Any] | None:
+    """Without the second half of its longest part, and that half; None where nothing is long."""
+    value = entry.value
+    if isinstance(value, str):
+        middle = _find_middle(value)
+        return (value[:middle], value[middle:]) if middle else None
+    title, *_ = texts = TEXTS[entry.section]
+    parts = [name for name in (*texts, "evidence") if len(value.get(name) or ()) > 1]
+    if not parts:
+        return None
+    longest = max(parts, key=lambda name: count_chars(value[name]))
+    whole = value[longest]
+    middle = _find_middle(whole)
+    rest = {**_pick(value, "id", "is_own"), title: "", longest: whole[middle:], "continued": True}
+    return {**value, longest: whole[:middle]}, rest
+
+
+def _find_middle(whole: str | list[Any]) -> int:
+    """Of a text, after a word."""
+    middle = len(whole) // 2
+    if isinstance(whole, str):
+        return whole.rfind(" ", 0, middle) + 1 or middle
+    return middle
 
 
 def _join_parts(entries: Sequence[PageEntry]) -> list[PageEntry]:
@@ -303,14 +333,10 @@ def _join_parts(entries: Sequence[PageEntry]) -> list[PageEntry]:
 
 def _join(value: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any]:
     joined = dict(value)
-    for name, text in rest.items():
-        if name != "id" and isinstance(text, str):
-            joined[name] = value.get(name, "") + text
+    for name, part in rest.items():
+        if name != "id" and isinstance(part, str | list):
+            joined[name] = value.get(name, type(part)()) + part
     return joined
-
-
-def _split_text(text: str) -> list[str]:
-    return [text[at : at + PIECE_CHARS] for at in range(0, len(text), PIECE_CHARS)]
 
 
 # --- cursors --------------------------------------------------------------------------------------

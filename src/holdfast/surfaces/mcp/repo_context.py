@@ -297,19 +297,18 @@ def _list_notes(judged: JudgedContext) -> list[str]:
 
 def _make_loaded(call: Call, judged: JudgedContext, cursor: object, notes: list[str]) -> Answer:
     page = pages.make_page(judged, pages.list_entries(judged), cursor, spent=_count_around(notes))
-    data = {"context": page.collect(), **_name_next(page)}
-    text = wording.describe_page(data, fence_key(call.app.settings.home))
-    return Answer(data, notes, _list_next(call, page), text=text)
+    context = page.collect(fence_key(call.app.settings.home))
+    data = {"context": context, **_name_next(page)}
+    return Answer(data, notes, _list_next(call, page), text=wording.describe_page(data))
 
 
 def _make_checked(call: Call, judged: JudgedContext, cursor: object, notes: list[str]) -> Answer:
     page = pages.make_page(judged, pages.list_claims(judged), cursor, spent=_count_around(notes))
-    context = page.collect()
-    names = ("key", "phase", "revision", "stale", "staleness", "of_others")
+    context = page.collect(fence_key(call.app.settings.home))
+    names = ("key", "phase", "revision", "stale", "staleness", "others")
     head = {name: context[name] for name in names if name in context}
     data = {"claims": context.get("claims", []), "context": head, **_name_next(page)}
-    text = wording.describe_check(data, fence_key(call.app.settings.home))
-    return Answer(data, notes, _list_next(call, page), text=text)
+    return Answer(data, notes, _list_next(call, page), text=wording.describe_check(data))
 
 
 def _count_around(notes: list[str]) -> int:

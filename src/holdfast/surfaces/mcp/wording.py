@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from holdfast.ground.fence import PREFIX, mark_others
+from holdfast.ground.fence import PREFIX
 from holdfast.ground.text import plural
 
 Data = Mapping[str, Any]
@@ -147,54 +147,33 @@ def _write_entries(data: Data) -> Iterator[str]:
         yield f"In the file now: {decisions}, {plural(context['claims'], 'claim')}."
 
 
-def describe_page(data: Data, fence_key: bytes) -> str:
+def describe_page(data: Data) -> str:
     """One page of everything that is noted."""
     context = data["context"]
-    lines = [*_write_head(context), *_write_by_author(context, fence_key)]
+    lines = [*_write_head(context), *write_sections(context), *_list_others(context)]
     if not lines:
         return "Nothing is noted."
     return "\n".join(lines)
 
 
-def describe_check(data: Data, fence_key: bytes) -> str:
-    head = data["context"]
-    claims = {"claims": data["claims"], "of_others": head.get("of_others", ())}
-    lines = [*_write_head(head), *_write_by_author(claims, fence_key)]
-    if not data["claims"]:
+def describe_check(data: Data) -> str:
+    context = data["context"]
+    claims = {"claims": data["claims"]}
+    lines = [*_write_head(context), *write_sections(claims), *_list_others(context)]
+    if not data["claims"] and not context.get("others"):
         lines.append("No claims are noted.")
     return "\n".join(lines)
 
 
-def _write_by_author(context: Data, fence_key: bytes) -> list[str]:
-    """One's own notes, then those of others between two markers."""
-    own = {name: _pick_by_author(context, name, own=True) for name in context}
-    others = {name: _pick_by_author(context, name, own=False) for name in context}
-    lines = list(write_sections(own))
-    foreign = list(map(quote_line, write_sections(others)))
-    if not foreign:
-        return lines
-    first, last = mark_others(fence_key, foreign)
-    return [*lines, first, *foreign, last]
+def _list_others(context: Data) -> list[str]:
+    """The notes of others, which stand between two markers."""
+    return [context["others"]] if context.get("others") else []
 
 
-def _pick_by_author(context: Data, name: str, *, own: bool) -> Any:
-    """The entries of a section that are, or are not, one's own; None where there are none."""
-    entries = context[name]
-    is_listed = name in context.get("of_others", ())
-    if isinstance(entries, list):
-        return [entry for entry in entries if _is_own(entry, is_listed) == own]
-    return entries if is_listed != own else None
-
-
-def _is_own(entry: object, is_listed: bool) -> bool:
-    """By itself where it says whose it is; a text says nothing."""
-    if isinstance(entry, Mapping):
-        return bool(entry.get("is_own", True))
-    return not is_listed
-
-
-def quote_line(text: str) -> str:
-    return PREFIX + text.replace("\n", f"\n{PREFIX}")
+def quote_sections(context: Data) -> Iterator[str]:
+    """The same as `write_sections`, each line as another's words."""
+    for text in write_sections(context):
+        yield PREFIX + text.replace("\n", f"\n{PREFIX}")
 
 
 def _write_head(context: Data) -> Iterator[str]:
