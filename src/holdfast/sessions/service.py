@@ -366,6 +366,14 @@ class SessionService:
             await self.store.get_session(session_id)
         return window
 
+    async def find_turn_start(self, session_id: str, below: int) -> SessionEvent | None:
+        """The request of the turn that the event of this number belongs to, if that is older."""
+        rules.check_count("below", below)
+        row = await self.store.find_turn_start(session_id, below)
+        if row is None:
+            return None
+        return make_event(row)
+
     async def list_turn_events(
         self,
         session_id: str,

@@ -294,6 +294,16 @@ def test_events_are_limited_by_turns_and_by_tokens(cli: Call):
     assert contents("--tokens", "1") == ["c"]
 
 
+def test_one_long_event_is_cut_to_the_limit(cli: Call):
+    session = start(cli)["id"]
+    append_messages(cli, session, "word " * 20_000)
+
+    limited = cli("session", "events", session, "--tokens", "500", "--json")
+
+    assert len(limited.out) <= 2_100
+    assert "it has 100,000 characters" in limited.err
+
+
 def test_events_are_lines_that_fit_a_terminal(cli: Call):
     session = start(cli)["id"]
     append_messages(cli, session, "one\n  two", "long " * 100)

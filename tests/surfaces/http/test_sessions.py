@@ -1,5 +1,6 @@
 """Sessions over HTTP: parse, one verb, format; on both engines, through a real server."""
 
+import json
 import os
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -92,6 +93,21 @@ def test_the_end_of_a_log_is_read_by_turns_and_by_tokens(api):
     assert [event["sequence"] for event in few["events"]] == [3, 4]
     assert few["warnings"] == []
     assert is_problem(api.get(path, params={"turns": 2, "after": 1}), 400)
+
+
+@pytest.mark.parametrize("character", ["x", '"'])
+def test_one_long_event_does_not_break_the_limit(api, character):
+    session = create_session(api)
+    append(api, session["id"], character * 400_000)
+
+    answer = api.get(f"/api/sessions/{session['id']}/events", params={"tokens": 500})
+
+    [event] = answer.json()["events"]
+    assert len(json.dumps(event, ensure_ascii=False)) <= 2_000
+    assert event["content"].startswith(character * 400)
+    assert answer.json()["warnings"] == [
+        "Event 1 is cut to the limit: it has 400,000 characters. Without a limit it comes whole."
+    ]
 
 
 def test_a_turn_too_long_for_one_answer_is_cut_and_the_answer_says_so(api, server):

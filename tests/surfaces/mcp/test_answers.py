@@ -342,10 +342,10 @@ async def test_notes_that_are_longer_than_a_page_are_told_whole(repo: Repo):
         pages = await load_all(client)
 
     assert all(page.chars <= PAGE_CHARS for page in pages)
-    told = gather(pages, "open_decisions", "text")
-    assert [text.strip() for text in told] == [text.strip() for text in texts[::-1]]
-    listed = [page.envelope["data"]["context"].get("checklist", ()) for page in pages]
-    assert "".join(step for steps in listed for step in steps) == "s" * 20_000
+    told = "".join(page.envelope["data"]["context"]["others"] for page in pages)
+    assert all(f": {number} \"d" in told for number in range(5))
+    assert told.count('"') == 5 * 2_000
+    assert len("".join(re.findall("s{50,}", told))) == 20_000
 
 
 async def test_a_file_with_twenty_thousand_claims_is_paged(repo: Repo):
@@ -361,8 +361,10 @@ async def test_a_file_with_twenty_thousand_claims_is_paged(repo: Repo):
 
     assert all(page.chars <= PAGE_CHARS for page in (first, second, checked))
     assert decided.chars <= WRITE_CHARS
-    told = gather([first, second], "claims", "claim")
-    assert told == [f"function {19_999 - number} doubles" for number in range(len(told))]
+    pages = [page.envelope["data"]["context"]["others"] for page in (first, second)]
+    told = re.findall("function ([0-9]+) doubles", "".join(pages))
+    assert told == [str(19_999 - number) for number in range(len(told))]
+    assert len(told) > 50
     assert "20,000 claims: only the newest 1,000 are shown" in first.text
 
 
@@ -392,6 +394,7 @@ async def test_recent_events_cost_what_was_asked_for(project: Path, store: str):
         older = answer.envelope["data"]["older"]
         assert answer.chars <= tokens * 4
         assert events[-1]["sequence"] == 301
+        assert events[0]["content"] == "Fix it", "the request of the turn stays"
         assert len(events) + older == 301
         assert tokens == 100_000 or answer.chars > 0.7 * tokens * 4
         assert bool(older) == bool(answer.envelope["next_actions"])
@@ -417,6 +420,7 @@ async def test_no_event_makes_recent_unbounded_or_hides_what_was_before(project:
     assert [event["chars"] for event in events if "chars" in event] == [1_000_000, 50_000]
     assert "the whole event has 1,000,000 characters" in answer.text
     assert least.chars <= 1_200
+    assert least.envelope["warnings"] == ["An answer takes up to 300 tokens: fewer count as those."]
     [newest] = single.envelope["data"]["events"]
     assert newest["chars"] == 1_000_000
 

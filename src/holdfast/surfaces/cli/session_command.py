@@ -31,6 +31,7 @@ from holdfast.surfaces.cli.running import (
 )
 from holdfast.usecases.continuation import hand_over, make_document
 from holdfast.usecases.location import locate_branch
+from holdfast.usecases.newest_events import fit_events
 from holdfast.usecases.session_status import find_statuses
 
 SHOWN_EVENTS = 6
@@ -122,8 +123,9 @@ def events(app: App, session_id: str, turns: int, tokens: int | None) -> Output:
     _check_given("--tokens", tokens)
     found = find_session(app, session_id)
     recent = app.run(app.scope.sessions.get_recent_events(found.id, turns, tokens))
-    data = {"events": [event.to_dict() for event in recent]}
-    return Output(data, wording.format_events(recent), recent.warnings)
+    fitting, notes = fit_events(recent, tokens)
+    data = {"events": [event.to_dict() for event in fitting]}
+    return Output(data, wording.format_events(fitting), [*recent.warnings, *notes])
 
 
 @command.command("state")

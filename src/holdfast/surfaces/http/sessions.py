@@ -25,6 +25,7 @@ from holdfast.surfaces.http.changes import PARAMETERS, parse_change
 from holdfast.surfaces.http.conditions import session_tag, state_tag
 from holdfast.surfaces.http.here import KEY, Here, SeenFiles, SessionId, find_key
 from holdfast.usecases.continuation import hand_over, hand_to_new
+from holdfast.usecases.newest_events import fit_events
 from holdfast.usecases.session_status import find_statuses
 from holdfast.write import Request, write
 
@@ -155,7 +156,8 @@ async def list_events(
         turns = TURNS if page.turns is None else page.turns
         window = await app.scope.sessions.get_recent_events(session_id, turns, page.tokens)
         sent = window.cut_as_sent(page.tokens)
-        listed, warnings = [event.to_dict() for event in sent], sent.warnings
+        fitting, notes = fit_events(sent, page.tokens)
+        listed, warnings = [event.to_dict() for event in fitting], [*sent.warnings, *notes]
     else:
         raise InvalidValueError(
             "query", "after, limit", "does not go together with turns or tokens"

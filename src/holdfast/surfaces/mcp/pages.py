@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         NotedStep,
     )
 
+PIECE_CHARS = 2_000  # of one piece of evidence
 ENTRY_CHARS = 3_000  # what is longer follows in entries of its own
 LABEL_CHARS = 200
 CHANGED_FILES = 20
@@ -281,7 +282,19 @@ def fence_value(value: Any) -> Any:
 
 def _split_entry(entry: PageEntry) -> Iterator[PageEntry]:
     """In parts of a bounded size; nearly always it is one."""
-    yield from _split(replace(entry, value=fence_value(entry.value)))
+    value = fence_value(entry.value)
+    if isinstance(value, Mapping):
+        value = _shorten_labels(value, TEXTS[entry.section])
+    yield from _split(replace(entry, value=value))
+
+
+def _shorten_labels(value: Mapping[str, Any], texts: Sequence[str]) -> dict[str, Any]:
+    """What was not written to be read, such as a name: only an edit by hand makes it long."""
+    short = {name: shorten(inner, LABEL_CHARS, 20) for name, inner in value.items()}
+    short |= {name: value[name] for name in texts if name in value}
+    if "evidence" in value:
+        short["evidence"] = [shorten(piece, PIECE_CHARS, 20) for piece in value["evidence"]]
+    return short
 
 
 def _split(entry: PageEntry) -> Iterator[PageEntry]:
@@ -316,7 +329,7 @@ def _find_middle(whole: str | list[Any]) -> int:
     """Of a text, after a word."""
     middle = len(whole) // 2
     if isinstance(whole, str):
-        return whole.rfind(" ", 0, middle) + 1 or middle
+        return whole.rfind(" ", middle // 2, middle) + 1 or middle
     return middle
 
 

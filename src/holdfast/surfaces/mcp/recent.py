@@ -1,7 +1,7 @@
 """The newest events of a session, within what the caller wants to pay for.
 
 The limit counts what is delivered: the envelope or the prose, whichever is longer. Events are whole
-and the oldest are left out. Only an event that no answer of this size could hold is cut, with a
+and the oldest are left out, but not the request of the turn that they are of. Only an event that no answer of this size could hold is cut, with a
 note of its length: it hides neither itself nor what was before it.
 """
 
@@ -23,6 +23,7 @@ MAX_TOKENS = 2_000
 MOST_EVENTS = 1_000
 PAGE_EVENTS = 64
 LEAST_CHARS = 1_200  # of an answer with one event, however small the limit
+FEW_TOKENS = f"An answer takes up to {LEAST_CHARS // CHARS_PER_TOKEN} tokens: fewer count as those."
 EVENT_FIELDS = ("id", "sequence", "type", "role", "content", "created_at")
 
 
@@ -36,19 +37,56 @@ async def make_recent(
     whole: bool = False,
 ) -> Answer:
     """`whole`: with all fields of each event."""
-    around = _make_answer(session_id, [], warnings, older=10**9, max_tokens=max_tokens)
+    notes = list(warnings)
+    if max_tokens * CHARS_PER_TOKEN < LEAST_CHARS:
+        notes.append(FEW_TOKENS)
+    around = _make_answer(session_id, [], notes, older=10**9, max_tokens=max_tokens)
     room = max(max_tokens * CHARS_PER_TOKEN, LEAST_CHARS) - around.chars
     newest_first = await _read_newest(sessions, session_id, max_turns, room)
     events = [event.to_dict() if whole else make_brief_event(event) for event in newest_first]
     fitting = [_cut_event(event, room) for event in events]
     count = count_fitting(map(_count_event, fitting), room)
     shown = fitting[:count]
+    if max_turns:
+        start = await _find_start(sessions, session_id, shown, room, whole=whole)
+        shown = _put_start(shown, start, room)
     for event in shown:
         if "chars" in event:
             known = await sessions.get_event(event["id"])
             event["chars"] = len(known.content)
-    older = shown[-1]["sequence"] - 1 if shown else 0
-    return _make_answer(session_id, shown[::-1], warnings, older=older, max_tokens=max_tokens)
+    older = shown[0]["sequence"] - len(shown) if shown else 0
+    return _make_answer(session_id, shown[::-1], notes, older=older, max_tokens=max_tokens)
+
+
+async def _find_start(
+    sessions: SessionService,
+    session_id: str,
+    shown: Sequence[dict[str, Any]],
+    room: int,
+    *,
+    whole: bool,
+) -> dict[str, Any] | None:
+    """The request of the oldest turn that is shown, where it is left out."""
+    if not shown or shown[-1]["type"] == "user_message":
+        return None
+    start = await sessions.find_turn_start(session_id, shown[-1]["sequence"])
+    if start is None:
+        return None
+    return _cut_event(start.to_dict() if whole else make_brief_event(start), room // 2)
+
+
+def _put_start(
+    newest_first: list[dict[str, Any]], start: dict[str, Any] | None, room: int
+) -> list[dict[str, Any]]:
+    """In the place of the oldest ones; the newest event stays, and is worth more than it."""
+    if start is None:
+        return newest_first
+    left = room - _count_event(start)
+    count = count_fitting(map(_count_event, newest_first), left)
+    kept = newest_first[:count]
+    if sum(map(_count_event, kept)) > left:
+        return newest_first
+    return [*kept, start]
 
 
 async def _read_newest(
@@ -93,7 +131,7 @@ def _cut_event(event: dict[str, Any], room: int) -> dict[str, Any]:
 
 
 def _count_event(event: dict[str, Any]) -> int:
-    return max(count_chars(event), len(wording.write_event(event))) + 1
+    return max(count_chars(event), len(wording.write_event(event))) + 2
 
 
 def _make_answer(
