@@ -391,7 +391,7 @@ def test_an_open_session_is_resumed_as_it_is(cli: Call, project: Path):
     answer = cli("session", "resume", session)
 
     assert answer.out == (
-        f"Session {session} is still open\n\nRelevant files:\n- {project}/here.md\n"
+        f"Session {session} is live\n\nRelevant files:\n- {project}/here.md\n"
         "(1 file not found)\n\n"
         f"All of it: holdfast session thread {session}\n"
     )

@@ -1,5 +1,6 @@
 """What a person asks for by name: `workspace-resume` and `workspace-stop`."""
 
+import re
 from pathlib import Path
 
 import mcp_types as types
@@ -42,7 +43,7 @@ async def test_resume_hands_over_what_the_newest_session_here_was_about(project:
     async with doors.inside(project, name="two") as client:
         text = (await client.get_prompt("workspace-resume")).messages[0].content.text
 
-    assert text.startswith("Continue earlier work: login {braces} (started ")
+    assert re.match(r"Continue earlier work: login {braces} \(started .*, ended .*Z\)\.", text)
     assert f"Relevant files:\n- {project / 'spec.md'}\n(1 file not found)" in text
     assert "Last applet: git-diff (path=/r)" in text
     assert f'{{"operation": "start", "session_id": "{session_id}"}}' in text
@@ -76,6 +77,7 @@ async def test_a_prompt_can_name_its_session(project: Path, store: str):
         stop = await client.get_prompt("workspace-stop", {"session_id": named["id"]})
 
     assert named["id"] in resume.messages[0].content.text
+    assert "Z, live)." in resume.messages[0].content.text
     assert "It noted nothing. Read its last events." in resume.messages[0].content.text
     assert named["id"] in stop.messages[0].content.text
 

@@ -204,7 +204,8 @@ def resume(app: App, session_id: str) -> Output:
     text = app.run(hand_over(app, session, worktree=session.worktree))
     last = app.run(app.scope.sessions.get_recent_thread_events(session.id, SHOWN_EVENTS))
     data = {**session.to_dict(), "resume_text": text}
-    described = wording.describe_resume(found, session, text, last)
+    status = _find_statuses(app, [session])[session.id]
+    described = wording.describe_resume(found, session, status, text, last)
     return Output(data, described, warnings)
 
 

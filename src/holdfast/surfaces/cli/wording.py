@@ -136,11 +136,12 @@ def describe_set_change(change: SetChange) -> str:
 def describe_resume(
     old: Session,
     session: Session,
+    status: SessionStatus,
     text: str,
     last: Sequence[SessionEvent],
 ) -> str:
     """For a person who returns: which session it is, what it knows, and where it stopped."""
-    parts = [f"Session {session.id} is still open"]
+    parts = [f"Session {session.id} is {status.describe()}"]
     if old.id != session.id:
         parts = [f"Session {session.id}\ncontinues {old.id}"]
     if text:

@@ -9,12 +9,14 @@ from holdfast.errors import InvalidValueError
 from holdfast.surfaces.mcp.prose import prose
 from holdfast.usecases import which_session
 from holdfast.usecases.continuation import hand_over, make_document
+from holdfast.usecases.session_status import find_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from holdfast.app import App
     from holdfast.sessions.model import Session
+    from holdfast.sessions.status import SessionStatus
     from holdfast.usecases.which_session import Caller
 
 # Name, title, description. Each takes one optional argument: which session.
@@ -69,8 +71,9 @@ async def resume_text(
         document = await make_document(app, caller.worktree)
         return document or NONE_HERE
     left = await hand_over(app, session, worktree=caller.worktree, exists=exists)
+    status = await find_status(app.scope, app.settings.home, session)
     return prose("workspace-resume").format(
-        title=_describe_session(session),
+        title=_describe_session(session, status),
         session_id=session.id,
         left=left or NOTHING_NOTED,
     )
@@ -83,12 +86,8 @@ def stop_text(session_id: str | None) -> str:
     return prose("workspace-stop").format(meant=meant)
 
 
-def _describe_session(session: Session) -> str:
+def _describe_session(session: Session, status: SessionStatus) -> str:
     from holdfast.ground import clock
 
     name = session.name or session.chatmode
-    started = clock.to_text(session.started_at)
-    if session.ended_at is None:
-        return f"{name} (started {started}, still open)"
-    ended = clock.to_text(session.ended_at)
-    return f"{name} (started {started}, ended {ended})"
+    return f"{name} (started {clock.to_text(session.started_at)}, {status.describe()})"
