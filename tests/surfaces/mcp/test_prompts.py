@@ -82,6 +82,23 @@ async def test_a_prompt_can_name_its_session(project: Path, store: str):
     assert named["id"] in stop.messages[0].content.text
 
 
+@pytest.mark.parametrize("given", ["login page", "Login", "login"])
+async def test_a_name_with_blanks_is_found_by_its_first_word(
+    project: Path, store: str, given: str
+):
+    """A client that passes one argument has cut what was typed at the blank."""
+    async with doors.inside(project) as client:
+        named = await data(client, "session", operation="start", chatmode="a", name="login page")
+        stop = await client.get_prompt("workspace-stop", {"session_id": given})
+        resume = await client.get_prompt("workspace-resume", {"session_id": given})
+
+    session_id = named["session"]["id"]
+    assert f"Use session_id `{session_id}` in every call." in stop.messages[0].content.text
+    assert session_id in resume.messages[0].content.text
+    for word in ("`step`", "`error`", "`next_action`"):
+        assert word in stop.messages[0].content.text
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
@@ -96,6 +113,7 @@ async def test_a_prompt_can_name_its_session(project: Path, store: str):
             "Argument 'session' is unknown here. Known: session_id.",
         ),
         ("workspace-resume", {"session_id": "x"}, "Session 'x' does not exist"),
+        ("workspace-stop", {"session_id": "we"}, "Session 'we' does not exist"),
     ],
 )
 async def test_a_prompt_that_cannot_be_given_says_why(

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from holdfast.errors import InvalidValueError
+from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.surfaces.mcp.prose import prose
 from holdfast.usecases import which_session
 from holdfast.usecases.continuation import hand_over, make_document
@@ -64,7 +65,7 @@ async def resume_text(
 ) -> str:
     """What the newest session here left behind, or plainly that there is none."""
     if session_id:
-        session: Session | None = await app.scope.sessions.find_session(session_id)
+        session: Session | None = await find_named(app, session_id)
     else:
         session = await which_session.find_latest(app.scope, caller)
     if session is None:
@@ -79,11 +80,22 @@ async def resume_text(
     )
 
 
-def stop_text(session_id: str | None) -> str:
+def stop_text(session: Session | None = None) -> str:
     meant = "The calls need no session_id."
-    if session_id:
-        meant = f"Use session_id `{session_id}` in every call."
+    if session is not None:
+        meant = f"Use session_id `{session.id}` in every call."
     return prose("workspace-stop").format(meant=meant)
+
+
+async def find_named(app: App, given: str) -> Session:
+    """Some clients pass on the first word alone of what was typed: it may begin one name."""
+    try:
+        return await app.scope.sessions.find_session(given)
+    except SessionNotFoundError:
+        names = await app.scope.sessions.list_names(f"{given} ", 2)
+        if len(names) != 1:
+            raise
+        return await app.scope.sessions.find_session(names[0])
 
 
 def _describe_session(session: Session, status: SessionStatus) -> str:

@@ -129,18 +129,24 @@ class CallHandler:
         try:
             prompts.check_prompt(params.name, given)
             session_id = prompts.find_session_argument(given)
-            if params.name == "workspace-stop":
-                text = prompts.stop_text(session_id)
-            else:
-                app = await self.app_for(context.request)
-                text = await prompts.resume_text(
-                    app, self._identify_caller(context, app), session_id, self.exists
-                )
+            text = await self._write_prompt(context, params.name, session_id)
         except Exception as error:
             raise _as_protocol_error(error) from None
         content = types.TextContent(type="text", text=text)
         message = types.PromptMessage(role="user", content=content)
         return types.GetPromptResult(messages=[message])
+
+    async def _write_prompt(self, context: Context, name: str, session_id: str | None) -> str:
+        from holdfast.surfaces.mcp import prompts
+
+        is_stop = name == "workspace-stop"
+        if is_stop and not session_id:  # the one that needs no store
+            return prompts.stop_text()
+        app = await self.app_for(context.request)
+        if is_stop and session_id:
+            return prompts.stop_text(await prompts.find_named(app, session_id))
+        caller = self._identify_caller(context, app)
+        return await prompts.resume_text(app, caller, session_id, self.exists)
 
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
