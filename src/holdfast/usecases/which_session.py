@@ -83,7 +83,8 @@ class SessionChoice:
     session: Session | None = None
     is_newest_of_several: bool = False
     is_open_only: bool = True  # whether ended ones were looked at
-    is_borrowed: bool = False  # it is not the caller's, who has none
+    is_borrowed: bool = False  # it is not the caller's, who has none, or one that has just begun
+    begun_id: str | None = None  # the one that has just begun
 
     @property
     def session_id(self) -> str | None:
@@ -297,6 +298,25 @@ async def find_session_to_read(scope: Scope, session_id: object, caller: Caller)
     if caller.is_person:
         return replace(newest, is_open_only=False)
     return SessionChoice(newest.session, is_borrowed=newest.session is not None)
+
+
+async def find_session_before(scope: Scope, choice: SessionChoice, caller: Caller) -> SessionChoice:
+    """For a caller whose own session has just begun: the one that it continues, else the last here.
+
+    A hook has kept the request that began it, which the caller knows anyway.
+    """
+    own = choice.session
+    most = 0 if caller.is_of_server else 1
+    if own is None or choice.is_borrowed or own.last_sequence > most:
+        return choice
+    before = None
+    if own.resumed_from is not None:
+        before = await scope.sessions.get_session(own.resumed_from)
+    elif caller.worktree is not None:
+        before = await scope.sessions.find_last_session(caller.worktree, own.id)
+    if before is None:
+        return choice
+    return SessionChoice(before, is_borrowed=True, begun_id=own.id)
 
 
 async def _find_own(scope: Scope, own: OwnSessions | None) -> Session | None:

@@ -243,6 +243,35 @@ def test_a_conversation_that_is_resumed_continues_its_session(start: Start, stor
     assert resumed == [first.id, second.id]
 
 
+def test_a_read_of_an_agent_whose_session_has_just_begun_is_about_the_one_before(
+    start: Start, store: str
+):
+    """A hook has kept its first request; as soon as it has gone on, its own is meant."""
+    other, codex = start(GEMINI), start(CODEX)
+    other.hook("gemini", "BeforeAgent", "g-1", prompt="asked gemini")
+    other.call("session", operation="update_state", scratchpad={"current_task": "count"})
+    codex.hook("codex", "UserPromptSubmit", "c-1", prompt="asked codex")
+    before, own = list_sessions()
+
+    recent = codex.call("session", operation="recent")
+    state = codex.call("session", operation="state")
+    named = codex.call("session", operation="recent", session_id=own.id)
+    codex.write("gone on")
+    later = codex.call("session", operation="recent")
+
+    assert [event["content"] for event in recent["data"]["events"]] == ["asked gemini"]
+    assert state["data"]["state"]["scratchpad"] == {"current_task": "count"}
+    assert recent["warnings"] == state["warnings"]
+    assert recent["warnings"] == [
+        (
+            f"Your own session {own.id} has just begun. This is {before.id} of gemini, live: the "
+            "one before it."
+        )
+    ]
+    assert [event["content"] for event in named["data"]["events"]] == ["asked codex"]
+    assert (later["data"]["session_id"], later["warnings"]) == (own.id, [])
+
+
 def test_a_read_of_an_agent_without_a_session_says_whose_it_is(start: Start, store: str):
     """And its first write begins one of its own."""
     other, reader = start(GEMINI), start("opencode")

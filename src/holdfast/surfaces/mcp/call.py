@@ -70,8 +70,14 @@ class Call:
         """The same; where the caller has none, the newest of its worktree."""
         return await which_session.find_session_to_read(self.scope, self.session_id, self.caller)
 
+    async def find_session_before(self, choice: SessionChoice) -> SessionChoice:
+        """Instead of the caller's own session that has just begun, unless it is named."""
+        if self.session_id is not None:
+            return choice
+        return await which_session.find_session_before(self.scope, choice, self.caller)
+
     async def describe_borrowed(self, choice: SessionChoice) -> tuple[str, ...]:
-        """Whose session was read, where the caller has none."""
+        """Whose session was read, where the caller has none, or one that has just begun."""
         from holdfast.usecases.session_status import find_status
 
         session = choice.session
@@ -80,6 +86,9 @@ class Call:
         status = await find_status(self.scope, self.app.settings.home, session)
         client = session.client or which_session.NO_CLIENT
         name = session.name or session.id
+        if choice.begun_id is not None:
+            begun = f"Your own session {choice.begun_id} has just begun"
+            return (f"{begun}. This is {name} of {client}, {status.describe()}: the one before it.",)
         return (
             (
                 f"You have no session here. This is {name} of {client}, {status.describe()}: "
