@@ -282,7 +282,10 @@ async def test_the_pages_tell_each_thing_once_and_the_newest_first(repo: Repo):
         await call(client, TOOL, operation="checklist", items=["docs", "release"])
         await call(client, TOOL, operation="save", summary=LONG * 8)
         pages = await load_all(client)
+        whole = await deliver(client, TOOL, operation="load", detail=True)
 
+    assert whole.envelope["data"].keys() == {"context"}, "no cursor"
+    assert gather([whole], "claims", "id") == gather(pages, "claims", "id")
     assert all(page.chars <= PAGE_CHARS for page in pages)
     assert sum(page.chars for page in pages[:-1]) > 0.8 * PAGE_CHARS * (len(pages) - 1)
     decisions = gather(pages, "open_decisions", "id")

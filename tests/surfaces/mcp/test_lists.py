@@ -20,7 +20,7 @@ ARGUMENTS = {
     "set_relevant_context": "setName items mode detail session_id idempotency_key",
     "get_relevant_context": "setName detail session_id",
     "memory": "operation content category source_type ttl_days query namespace limit "
-    "min_relevance memory_id "
+    "min_relevance memory_id below "
     "detail session_id idempotency_key",
     "repo_context": "operation phase workstream_id text id decision_status because evidence items "
     "paths summary step error next_action cursor kind feature_request expected_revision detail "

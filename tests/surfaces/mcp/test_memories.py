@@ -64,6 +64,13 @@ async def test_memories_are_listed_and_filtered(connect: doors.Connect, store: s
 
         assert await ask(operation="list") == ["port 2", "port 1", "port 0"]
         assert await ask(operation="list", limit=1) == ["port 2"]
+        page = await call(client, "memory", operation="list", limit=2)
+        last = page["data"]["memories"][-1]["id"]
+        assert page["warnings"] == ["Only 2 are shown, and there are more."]
+        assert page["next_actions"] == [
+            f"memory operation=list limit=2 below={last}"
+        ]
+        assert await ask(operation="list", limit=2, below=last) == ["port 0"]
         assert await ask(operation="list", category="setup") == ["port 2", "port 0"]
         assert await ask(operation="recall", query="port", category="rule") == ["port 1"]
         assert await ask(operation="list", namespace="another") == []

@@ -71,9 +71,24 @@ async def recall(call: Call) -> Answer:
 
 
 async def list_memories(call: Call) -> Answer:
-    given = {"limit": LISTED} | call.pick(*KIND, "limit")
-    found = await call.scope.memories.list_memories(**given)
-    return _answer_list(call, [memory.to_dict() for memory in found])
+    """A page, newest first; whether another follows, which one memory more shows, and how to get it."""
+    from holdfast.memories.rules import LARGEST_LIMIT, check_limit
+
+    given = call.pick(*KIND, "limit", "below")
+    limit = check_limit(given.pop("limit", LISTED))
+    found = await call.scope.memories.list_memories(min(limit + 1, LARGEST_LIMIT), **given)
+    page = [memory.to_dict() for memory in found[:limit]]
+    answer = _answer_list(call, page)
+    shown = answer.data["memories"]
+    if len(shown) < len(found):
+        answer.warnings = [f"Only {len(shown)} are shown, and there are more."]
+        answer.next_actions = [_name_next(call, shown[-1]["id"])]
+    return answer
+
+
+def _name_next(call: Call, below: str) -> str:
+    about = [f"{name}={value}" for name, value in call.pick(*KIND, "limit").items()]
+    return " ".join(["memory operation=list", *about, f"below={below}"])
 
 
 async def corroborate(call: Call) -> Answer:
@@ -159,7 +174,7 @@ def _make_properties() -> dict[str, Schema]:
         "namespace": TEXT,
         "limit": {"type": "integer", "minimum": 1},
         "min_relevance": {"type": "number", "minimum": 0, "maximum": 1},
-        "memory_id": TEXT,
+        **dict.fromkeys(("memory_id", "below"), TEXT),
         "detail": DETAIL,
         "session_id": TEXT,
         "idempotency_key": IDEMPOTENCY_KEY,
@@ -176,7 +191,7 @@ TOOLS = (
                 "remember", remember, needs=("content",), takes=(*STATEMENT, "detail"), writes=True
             ),
             Operation("recall", recall, needs=("query",), takes=(*QUESTION, "detail")),
-            Operation("list", list_memories, takes=(*KIND, "limit", "detail")),
+            Operation("list", list_memories, takes=(*KIND, "limit", "below", "detail")),
             *(
                 Operation(name, run, needs=("memory_id",), takes=("detail",), writes=True)
                 for name, run in CHANGES.items()

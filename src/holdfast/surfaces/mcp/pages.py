@@ -103,15 +103,19 @@ def _add_entries(sections: dict[str, Any], entries: Sequence[PageEntry]) -> None
 
 
 def make_page(
-    judged: JudgedContext, entries: Sequence[PageEntry], cursor: object, *, spent: int
+    judged: JudgedContext, entries: Sequence[PageEntry], cursor: object, *, spent: int | None
 ) -> Page:
-    """The page at a cursor, or the first one. `spent` are the characters of what is around it."""
+    """The page at a cursor, or the first one. `spent` are the characters of what is around it;
+    with None it has no limit.
+    """
     about = _name_document(judged)
     listed = _hash(*(f"{entry.section} {_identify(entry.value)}" for entry in entries))
     start = 0 if cursor is None else _read_cursor(cursor, about, listed, len(entries))
     head = {} if start else _make_head(judged)
-    room = READ_CHARS - spent - count_chars(head)
-    end = start + count_fitting((entry.chars for entry in entries[start:]), room)
+    end = len(entries)
+    if spent is not None:
+        room = READ_CHARS - spent - count_chars(head)
+        end = start + count_fitting((entry.chars for entry in entries[start:]), room)
     left = len(entries) - end
     following = _write_cursor(about, listed, end) if left else None
     return Page(head, entries[start:end], following, left)

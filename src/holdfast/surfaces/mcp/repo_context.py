@@ -296,14 +296,14 @@ def _list_notes(judged: JudgedContext) -> list[str]:
 
 
 def _make_loaded(call: Call, judged: JudgedContext, cursor: object, notes: list[str]) -> Answer:
-    page = pages.make_page(judged, pages.list_entries(judged), cursor, spent=_count_around(notes))
+    page = pages.make_page(judged, pages.list_entries(judged), cursor, spent=_count_around(call, notes))
     context = page.collect(fence_key(call.app.settings.home))
     data = {"context": context, **_name_next(page)}
     return Answer(data, notes, _list_next(call, page), text=wording.describe_page(data))
 
 
 def _make_checked(call: Call, judged: JudgedContext, cursor: object, notes: list[str]) -> Answer:
-    page = pages.make_page(judged, pages.list_claims(judged), cursor, spent=_count_around(notes))
+    page = pages.make_page(judged, pages.list_claims(judged), cursor, spent=_count_around(call, notes))
     context = page.collect(fence_key(call.app.settings.home))
     names = ("key", "phase", "revision", "stale", "staleness", "others")
     head = {name: context[name] for name in names if name in context}
@@ -311,8 +311,10 @@ def _make_checked(call: Call, judged: JudgedContext, cursor: object, notes: list
     return Answer(data, notes, _list_next(call, page), text=wording.describe_check(data))
 
 
-def _count_around(notes: list[str]) -> int:
+def _count_around(call: Call, notes: list[str]) -> int | None:
     """Of an answer without its page: the envelope, the notes and the way to the next page."""
+    if call.wants_detail:
+        return None
     return AROUND_PAGE + Answer(warnings=notes).chars
 
 
@@ -471,8 +473,8 @@ TOOLS = (
         "What was noted about this line of work, checked here",
         (
             Operation("bundle", bundle, takes=(*ABOUT, "detail")),
-            Operation("load", load, takes=(*ABOUT, "cursor")),
-            Operation("check", check, takes=(*ABOUT, "cursor")),
+            Operation("load", load, takes=(*ABOUT, "cursor", "detail")),
+            Operation("check", check, takes=(*ABOUT, "cursor", "detail")),
             Operation(
                 "decide",
                 decide,
