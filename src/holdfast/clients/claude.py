@@ -15,8 +15,8 @@ MESSAGES = {
     "UserPromptSubmit": ("user_message", "user", "prompt"),
     "Stop": ("model_message", "assistant", "last_assistant_message"),
 }
-TOOL_EVENT = "PostToolUse"
-EVENTS = (*MESSAGES, TOOL_EVENT)
+TOOLS = {"PostToolUse": "tool_response", "PostToolUseFailure": "error"}
+EVENTS = (*MESSAGES, *TOOLS)
 TEXT_CHARS = 9_500  # more than 10,000 arrive as a file's name and a preview
 INTRODUCED_AS = "claude-code"
 NATIVE_ID_META = ()
@@ -27,4 +27,4 @@ PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
 
 
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
-    return parse_common(NAME, event_name, payload, messages=MESSAGES, tool_event=TOOL_EVENT)
+    return parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS)

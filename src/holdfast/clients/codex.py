@@ -15,8 +15,8 @@ MESSAGES = {
     "UserPromptSubmit": ("user_message", "user", "prompt"),
     "Stop": ("model_message", "assistant", "last_assistant_message"),
 }
-TOOL_EVENT = "PostToolUse"
-EVENTS = (*MESSAGES, TOOL_EVENT)
+TOOLS = {"PostToolUse": "tool_response"}
+EVENTS = (*MESSAGES, *TOOLS)
 TEXT_CHARS = 9_500  # at about 2,500 tokens the middle is cut out
 INTRODUCED_AS = "codex"
 NATIVE_ID_META = (("sessionId",), ("x-codex-turn-metadata", "session_id"))
@@ -27,4 +27,4 @@ PROJECT_VARIABLE = None
 
 
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
-    return parse_common(NAME, event_name, payload, messages=MESSAGES, tool_event=TOOL_EVENT)
+    return parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS)

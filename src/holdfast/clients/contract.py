@@ -130,9 +130,9 @@ def parse_common(
     payload: Mapping[str, Any],
     *,
     messages: Mapping[str, tuple[str, str, str]],
-    tool_event: str,
+    tools: Mapping[str, str],
 ) -> HookEvent | None:
-    """A message event (type, role, payload key) or the event after a tool ran."""
+    """A message event (type, role, payload key) or one after a tool ran (payload key)."""
     native_id = payload.get("session_id")
     cwd = payload.get("cwd")
     if payload.get("hook_event_name") != event_name:
@@ -145,9 +145,9 @@ def parse_common(
         content = payload.get(key)
         if not isinstance(content, str) or not content:
             return None
-    elif event_name == tool_event:
+    elif event_name in tools:
         event_type, role = "tool_result", "tool"
-        content = _as_text(payload.get("tool_response", ""))
+        content = _as_text(payload.get(tools[event_name], ""))
         parts = {
             "tool": _make_storable_input(payload.get("tool_name")),
             "input": _make_storable_input(payload.get("tool_input")),

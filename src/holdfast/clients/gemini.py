@@ -15,8 +15,8 @@ MESSAGES = {
     "BeforeAgent": ("user_message", "user", "prompt"),
     "AfterAgent": ("model_message", "assistant", "prompt_response"),
 }
-TOOL_EVENT = "AfterTool"
-EVENTS = (*MESSAGES, TOOL_EVENT)
+TOOLS = {"AfterTool": "tool_response"}
+EVENTS = (*MESSAGES, *TOOLS)
 TEXT_CHARS = None
 INTRODUCED_AS = "gemini-cli"
 NATIVE_ID_META = ()
@@ -27,4 +27,4 @@ PROJECT_VARIABLE = None
 
 
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
-    return parse_common(NAME, event_name, payload, messages=MESSAGES, tool_event=TOOL_EVENT)
+    return parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS)
