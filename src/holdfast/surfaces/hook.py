@@ -18,6 +18,8 @@ from holdfast.app import App
 from holdfast.clients import find_client
 from holdfast.clients.contract import (
     CONTENT_BYTES,
+    ENDED,
+    STARTED,
     cut_to_fit,
     make_storable,
     parse_change,
@@ -31,7 +33,7 @@ from holdfast.usecases import capture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from holdfast.clients.contract import Client, HookEvent
@@ -42,7 +44,7 @@ READ_SECONDS = 4.0  # however slowly it drips
 WAIT_SECONDS = 1.0  # for the store; what takes longer is spooled
 DRAIN_LIMIT = 100
 
-FAILED = "hook_failed"
+FAILED, IGNORED = "hook_failed", "hook_ignored"
 FOUND_AT_HOME = ("HOLDFAST_DATABASE", "HOLDFAST_DEVELOPER")  # where they are not set
 FAILURE_FACTS = ("at", "client", "error", "code", "field")
 
@@ -82,6 +84,8 @@ def handle(client: Client, event_name: str) -> None:
 
 def take_payload(client: Client, event_name: str, payload: dict[str, Any]) -> None:
     """Say which session the client is in, and store what happened there, where it is kept."""
+    if event_name not in list_known(client):
+        _log_ignored(client, event_name)
     origin = parse_origin(client, event_name, payload)
     if origin is None:
         return
@@ -155,8 +159,29 @@ def reject(client: Client, event_name: str, error: UnreadableError) -> None:
         app.spool.keep(record, error)
 
 
+def list_known(client: Client) -> list[str]:
+    """The hooks of a client that say something here."""
+    known = [*client.EVENTS, STARTED, ENDED]
+    if client.CALL_EVENT is not None:
+        known.append(client.CALL_EVENT)
+    return known
+
+
 def find_last_failure(home: str) -> dict[str, str | None] | None:
     """What the newest failed hook has logged, for a person who wonders why nothing arrives."""
+    return next(map(_describe_failure, _read_log(home, FAILED)), None)
+
+
+def list_ignored(home: str) -> list[tuple[str, str]]:
+    """The client and the name of each hook that is unknown here, each once."""
+    found = {
+        (str(logged.get("client")), str(logged.get("hook"))) for logged in _read_log(home, IGNORED)
+    }
+    return sorted(found)
+
+
+def _read_log(home: str, event: str) -> Iterator[dict[str, Any]]:
+    """Newest first."""
     from holdfast.ground import files
     from holdfast.ground.log import MAX_BYTES, Log
 
@@ -168,9 +193,20 @@ def find_last_failure(home: str) -> dict[str, str | None] | None:
             continue
         for line in reversed(data.splitlines()):
             logged = _parse(bytearray(line))
-            if logged and logged.get("event") == FAILED:
-                return _describe_failure(logged)
-    return None
+            if logged and logged.get("event") == event:
+                yield logged
+
+
+def _log_ignored(client: Client, event_name: str) -> None:
+    """Once: a client may have new hooks, and one that is wired may fire with every step."""
+    try:
+        from holdfast.ground.log import Log
+
+        settings, _ = _load_settings()
+        if (client.NAME, event_name) not in list_ignored(settings.home):
+            Log(settings.home)(IGNORED, client=client.NAME, hook=event_name)
+    except Exception:
+        return
 
 
 def _describe_failure(logged: dict[str, Any]) -> dict[str, str | None]:

@@ -43,7 +43,8 @@ def test_status_of_a_new_store(cli: Call, tmp_path: Path, monkeypatch: pytest.Mo
         "database": f"sqlite:///{home}/holdfast.db",
         "home": str(home),
     }
-    assert cli("status", "--json").document == accounts | whose | times
+    hooks: dict[str, Any] = {"ignored_hooks": []}
+    assert cli("status", "--json").document == accounts | whose | times | hooks
 
 
 def test_status_says_that_only_the_newest_sessions_are_counted(
@@ -111,6 +112,23 @@ def test_status_shows_the_last_hook_that_failed(
     day, minute = failure["at"][:10], failure["at"][11:16]
     assert text.out.splitlines()[-1] == f"Hooks      last failure {day} {minute}Z, {reason}"
     assert (text.code, text.err, "my own words" in text.out) == (0, "", False)
+
+
+def test_status_names_a_hook_that_is_unknown_once(run: Call):
+    """A mistyped name keeps nothing; one that a client added later is no failure either."""
+    for name in ("UserPromtSubmit", "UserPromtSubmit", "Stop", "SessionStart", "PreToolUse"):
+        payload = {"hook_event_name": name, "session_id": "n-1", "cwd": "/", "prompt": "words"}
+        assert run("hook", "claude", name, stdin=json.dumps(payload)).code == 0
+
+    text, data = run("status"), run("status", "--json").document
+
+    assert data["ignored_hooks"] == [{"client": "claude", "hook": "UserPromtSubmit"}]
+    assert data["last_hook_failure"] is None
+    assert text.out.splitlines()[-1] == (
+        "Hooks      unknown event UserPromtSubmit of claude was ignored; known: UserPromptSubmit, "
+        "Stop, PostToolUse, PostToolUseFailure, SessionStart, SessionEnd, PreToolUse"
+    )
+    assert text.code == 0
 
 
 def test_status_finds_a_failed_hook_behind_other_lines_of_the_log(run: Call, tmp_path: Path):

@@ -7,6 +7,7 @@ from dataclasses import asdict
 import click
 
 from holdfast.app import App
+from holdfast.clients import find_client
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground.settings import Settings, hide_password
 from holdfast.ground.user_settings import load_user_settings
@@ -29,6 +30,7 @@ def command(app: App) -> Output:
         return _describe_outage(app, error)
     settings = app.settings
     failure = hook.find_last_failure(settings.home)
+    ignored = hook.list_ignored(settings.home)
     data = {
         **accounts.to_dict(),
         "workspace": settings.workspace,
@@ -36,13 +38,23 @@ def command(app: App) -> Output:
         "database": hide_password(settings.database),
         "home": settings.home,
         "last_hook_failure": failure,
+        "ignored_hooks": [{"client": client, "hook": name} for client, name in ignored],
     }
     lines = _describe_store(settings, accounts)
     if failure:
         lines.append(f"Hooks      {wording.describe_hook_failure(failure)}")
+    lines += [f"Hooks      {_describe_ignored(client, name)}" for client, name in ignored]
     warnings = _list_warnings(app, accounts)
     exit_code = 5 if accounts.lost or accounts.dropped else 0
     return Output(data, "\n".join(lines), warnings, exit_code=exit_code)
+
+
+def _describe_ignored(client_name: str, event_name: str) -> str:
+    text = f"unknown event {event_name} of {client_name} was ignored"
+    client = find_client(client_name)
+    if client is None:
+        return text
+    return f"{text}; known: {', '.join(hook.list_known(client))}"
 
 
 def _describe_outage(app: App, error: Unavailable) -> Output:
