@@ -23,6 +23,7 @@ NATIVE_ID_META = (("sessionId",), ("x-codex-turn-metadata", "session_id"))
 CALL_ID_META = None
 CALL_EVENT = None
 NATIVE_ID_VARIABLE = None
+RESUMES_SILENTLY = False
 PROJECT_VARIABLE = None
 
 

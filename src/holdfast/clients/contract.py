@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         CALL_ID_META: str | None  # there too, the id by which the hook before a tool announced it
         CALL_EVENT: str | None  # that hook
         NATIVE_ID_VARIABLE: str | None
+        RESUMES_SILENTLY: bool  # another session that is chosen in a menu fires no hook of its own
         PROJECT_VARIABLE: str | None
 
         def parse(self, event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
@@ -113,6 +114,10 @@ def parse_change(
         change = SESSION_RESUMED
     if change is None:
         return None
+    return make_change(origin, change)
+
+
+def make_change(origin: HookOrigin, change: str) -> HookEvent:
     return HookEvent(
         client=origin.client,
         native_id=origin.native_id,

@@ -39,14 +39,15 @@ class Processes:
     def __init__(self, home: str):
         self.folder = os.path.join(home, FOLDER)
 
-    def register(self, process: str, row: Row) -> None:
-        """Say which session a process is in."""
+    def register(self, process: str, row: Row) -> Row | None:
+        """Say which session a process is in; returns what was said before."""
         known = self.find(process)
         if known == row:
-            return
+            return known
         self._write(process, row)
         if known is None:
             self._remove_dead()
+        return known
 
     def find(self, process: str) -> Row | None:
         return self._read(process)

@@ -19,8 +19,11 @@ from holdfast.clients import find_client
 from holdfast.clients.contract import (
     CONTENT_BYTES,
     ENDED,
+    SESSION_ENDED,
+    SESSION_RESUMED,
     STARTED,
     cut_to_fit,
+    make_change,
     make_storable,
     parse_change,
     parse_origin,
@@ -96,10 +99,14 @@ def take_payload(client: Client, event_name: str, payload: dict[str, Any]) -> No
         if event:
             _keep_without_home(event, no_home.message)
         return
+    is_switched = False
     if not wrong:
-        capture.register_process(settings, origin)
-    if event:
-        store_event(event, settings, wrong)
+        is_switched = capture.register_process(settings, origin)
+    if event is None:
+        return
+    if is_switched and client.RESUMES_SILENTLY and event.event_type != SESSION_ENDED:
+        store_event(make_change(origin, SESSION_RESUMED), settings, wrong)
+    store_event(event, settings, wrong)
 
 
 def read_payload(descriptor: int) -> dict[str, Any] | None:

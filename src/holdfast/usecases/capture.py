@@ -28,8 +28,11 @@ OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
 OWNER_SETTINGS = {"HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER"}
 
 
-def register_process(settings: Settings, origin: HookOrigin) -> None:
-    """Say which session the program is in that has started this hook."""
+def register_process(settings: Settings, origin: HookOrigin) -> bool:
+    """Say which session the program is in that has started this hook.
+
+    Returns whether it was in another one of the same client before.
+    """
     processes = Processes(settings.home)
     row = {
         "workspace": settings.workspace,
@@ -40,8 +43,12 @@ def register_process(settings: Settings, origin: HookOrigin) -> None:
     if origin.call_id is not None:
         processes.record_call(origin.call_id, row)
     process = process_tree.find_client_process()
-    if process is not None:
-        processes.register(process, row)
+    if process is None:
+        return False
+    before = processes.register(process, row)
+    if before is None or before == row:
+        return False
+    return {**before, "native_id": origin.native_id} == row
 
 
 def make_record(

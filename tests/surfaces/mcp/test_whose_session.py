@@ -233,14 +233,31 @@ def test_a_conversation_that_is_resumed_continues_its_session(start: Start, stor
 
     first, second = list_sessions()
     assert (second.resumed_from, second.context) == (first.id, {"ports": ["8080"]})
+    assert list_resumed() == [first.id, second.id]
+
+
+def test_a_session_that_is_chosen_in_a_menu_is_resumed(start: Start, store: str):
+    """Gemini fires no hook for it: the first one of its old id says so. A new id is no resume."""
+    agent, neighbour = start(GEMINI), start(CODEX)
+    for native_id in ("g-1", "g-2", "g-1", "g-1"):
+        agent.hook("gemini", "BeforeAgent", native_id, prompt=f"asked {native_id}")
+    for native_id in ("c-1", "c-2", "c-1"):  # as with a daemon, whose sessions take turns
+        neighbour.hook("codex", "UserPromptSubmit", native_id, prompt="asked codex")
+
+    first = list_sessions()[0]
+    assert first.native_id == "g-1"
+    assert list_resumed() == [first.id]
+
+
+def list_resumed() -> list[str]:
+    """The sessions of which listeners heard that they were resumed."""
     with App() as app:
         messages = app.run(app.scope.outbox.read())
-    resumed = [
+    return [
         message.data["session_id"]
         for message in messages
         if message.topic == "caco.context" and message.data["reason"] == "resume"
     ]
-    assert resumed == [first.id, second.id]
 
 
 def test_a_read_of_an_agent_whose_session_has_just_begun_is_about_the_one_before(
