@@ -156,6 +156,14 @@ def test_help_about_a_command_is_what_the_command_says(cli: Call):
             ("help", "context", "shwo"),
             "There is no command 'context shwo'. Did you mean 'context show'?",
         ),
+        (
+            ("workstream", "load"),
+            "There is no command 'workstream load'. Did you mean 'workstream show'?",
+        ),
+        (
+            ("session", "recent"),
+            "There is no command 'session recent'. Did you mean 'session events'?",
+        ),
         (("admin", "xyz"), "There is no command 'admin xyz'."),
         (("completion",), "Missing argument 'SHELL'. Choose from: bash, zsh, fish."),
         (("help", "status", "now"), "'holdfast status' has no commands of its own."),

@@ -346,7 +346,7 @@ async def test_notes_that_are_longer_than_a_page_are_told_whole(repo: Repo):
 
     assert all(page.chars <= PAGE_CHARS for page in pages)
     told = "".join(page.envelope["data"]["context"]["others"] for page in pages)
-    assert all(f": {number} \"d" in told for number in range(5))
+    assert all(f': {number} "d' in told for number in range(5))
     assert told.count('"') == 5 * 2_000
     assert len("".join(re.findall("s{50,}", told))) == 20_000
 

@@ -67,9 +67,7 @@ async def test_memories_are_listed_and_filtered(connect: doors.Connect, store: s
         page = await call(client, "memory", operation="list", limit=2)
         last = page["data"]["memories"][-1]["id"]
         assert page["warnings"] == ["Only 2 are shown, and there are more."]
-        assert page["next_actions"] == [
-            f"memory operation=list limit=2 below={last}"
-        ]
+        assert page["next_actions"] == [f"memory operation=list limit=2 below={last}"]
         assert await ask(operation="list", limit=2, below=last) == ["port 0"]
         assert await ask(operation="list", category="setup") == ["port 2", "port 0"]
         assert await ask(operation="recall", query="port", category="rule") == ["port 1"]

@@ -83,9 +83,7 @@ async def test_a_prompt_can_name_its_session(project: Path, store: str):
 
 
 @pytest.mark.parametrize("given", ["login page", "Login", "login"])
-async def test_a_name_with_blanks_is_found_by_its_first_word(
-    project: Path, store: str, given: str
-):
+async def test_a_name_with_blanks_is_found_by_its_first_word(project: Path, store: str, given: str):
     """A client that passes one argument has cut what was typed at the blank."""
     async with doors.inside(project) as client:
         named = await data(client, "session", operation="start", chatmode="a", name="login page")

@@ -198,8 +198,8 @@ def test_an_agent_that_continues_the_open_session_of_another_writes_into_its_own
         assert agent.write("wrote it") == session["id"] != theirs
         assert resumed["warnings"] == [
             (
-                f"Session {theirs} is open and belongs to gemini, so it was left as it is: this new "
-                "one continues it, and your calls mean this one."
+                f"Session {theirs} is open and belongs to gemini, so it was left as it is: this "
+                "new one continues it, and your calls mean this one."
             )
         ]
 

@@ -39,9 +39,7 @@ def show(
     """Build a bundle for this working tree"""
     work = app.workstreams(current_folder())
     bundle, warnings = app.run(
-        build_bundle(
-            app, work, phase, workstream_id, client=client, limit=limit, worktree=here()
-        )
+        build_bundle(app, work, phase, workstream_id, client=client, limit=limit, worktree=here())
     )
     return Output(bundle.to_dict(), bundle.text, warnings)
 

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
 from typing import Any, TypeVar
@@ -99,6 +99,7 @@ def _set_output_mode(context: click.Context, parameter: click.Parameter, value: 
 class Group(Command, click.Group):
     command_class = Command
     hidden_commands: Sequence[str] = ()
+    other_names: Mapping[str, str] = {}  # what agents call a command, where that differs
 
     def list_commands(self, context: click.Context) -> list[str]:
         """In the order in which they are used, which is the order of their definition."""
@@ -111,18 +112,18 @@ class Group(Command, click.Group):
         # The Tab key asks about words that are not finished.
         if is_known or context.resilient_parsing:
             return super().resolve_command(context, args)
-        raise _make_unknown_command_error(context, given, known)
+        raise _make_unknown_command_error(context, self.other_names.get(given, given), given, known)
 
 
 def _make_unknown_command_error(
-    context: click.Context, given: str, known: Sequence[str]
+    context: click.Context, wanted: str, given: str, known: Sequence[str]
 ) -> click.UsageError:
     from difflib import get_close_matches
 
     above = context.command_path.removeprefix(PROGRAM).lstrip()
     typed = f"{above} {given}".lstrip()
     problem = f"There is no command {typed!r}."
-    for name in get_close_matches(given, known, n=1):
+    for name in get_close_matches(wanted, known, n=1):
         meant = f"{above} {name}".lstrip()
         problem += f" Did you mean {meant!r}?"
     return click.UsageError(problem, context)

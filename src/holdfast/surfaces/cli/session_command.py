@@ -45,6 +45,9 @@ def command() -> None:
     """
 
 
+command.other_names = {"recent": "events", "update_state": "state"}
+
+
 @command.command("start")
 @click.option("--chatmode", required=True, help="What kind of work, such as architect")
 @click.option("--user", help="Namespace of the session; default: the developer")

@@ -31,6 +31,9 @@ def command() -> None:
     """
 
 
+command.other_names = {"load": "show"}
+
+
 def about(function: Callable[..., Any]) -> Callable[..., Any]:
     """Which document is meant."""
     phase = click.option(

@@ -88,7 +88,9 @@ class Call:
         name = session.name or session.id
         if choice.begun_id is not None:
             begun = f"Your own session {choice.begun_id} has just begun"
-            return (f"{begun}. This is {name} of {client}, {status.describe()}: the one before it.",)
+            return (
+                f"{begun}. This is {name} of {client}, {status.describe()}: the one before it.",
+            )
         return (
             (
                 f"You have no session here. This is {name} of {client}, {status.describe()}: "

@@ -71,7 +71,7 @@ async def recall(call: Call) -> Answer:
 
 
 async def list_memories(call: Call) -> Answer:
-    """A page, newest first; whether another follows, which one memory more shows, and how to get it."""
+    """A page, newest first; one memory more shows whether another page follows."""
     from holdfast.memories.rules import LARGEST_LIMIT, check_limit
 
     given = call.pick(*KIND, "limit", "below")

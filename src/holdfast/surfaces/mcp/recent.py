@@ -1,8 +1,9 @@
 """The newest events of a session, within what the caller wants to pay for.
 
 The limit counts what is delivered: the envelope or the prose, whichever is longer. Events are whole
-and the oldest are left out, but not the request of the turn that they are of. Only an event that no answer of this size could hold is cut, with a
-note of its length: it hides neither itself nor what was before it.
+and the oldest are left out, but not the request of the turn that they are of. Only an event that no
+answer of this size could hold is cut, with a note of its length: it hides neither itself nor what
+was before it.
 """
 
 from __future__ import annotations

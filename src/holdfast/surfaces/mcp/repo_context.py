@@ -296,14 +296,18 @@ def _list_notes(judged: JudgedContext) -> list[str]:
 
 
 def _make_loaded(call: Call, judged: JudgedContext, cursor: object, notes: list[str]) -> Answer:
-    page = pages.make_page(judged, pages.list_entries(judged), cursor, spent=_count_around(call, notes))
+    page = pages.make_page(
+        judged, pages.list_entries(judged), cursor, spent=_count_around(call, notes)
+    )
     context = page.collect(fence_key(call.app.settings.home))
     data = {"context": context, **_name_next(page)}
     return Answer(data, notes, _list_next(call, page), text=wording.describe_page(data))
 
 
 def _make_checked(call: Call, judged: JudgedContext, cursor: object, notes: list[str]) -> Answer:
-    page = pages.make_page(judged, pages.list_claims(judged), cursor, spent=_count_around(call, notes))
+    page = pages.make_page(
+        judged, pages.list_claims(judged), cursor, spent=_count_around(call, notes)
+    )
     context = page.collect(fence_key(call.app.settings.home))
     names = ("key", "phase", "revision", "stale", "staleness", "others")
     head = {name: context[name] for name in names if name in context}
