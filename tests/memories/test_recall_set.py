@@ -1,8 +1,8 @@
 """Recall beside plain full-text search, on committed sets of questions.
 
 Plain search answers every question; recall declines some that have no answer, and may lose nothing
-for it. The shares are those of the same rows on both engines. Two sets are known to lose answers for
-it; they are held to the figures that were reached.
+for it. The shares are those of the same rows on both engines. Two sets are known to lose answers;
+they are held to the figures that were reached.
 """
 
 from collections.abc import Callable

@@ -35,7 +35,7 @@ from holdfast.ground.text import ELLIPSIS, cut
 
 LEAST = 450
 SHORTEST = 40  # less of a sentence says nothing
-ESCAPES, STEP = 40, 100  # escaped characters that fit beside a tenth of the text, and the next try
+ESCAPES, STEP = 40, 50  # escaped characters that fit beside a tenth of the total, and the next try
 LINES = (LINE_CHARS, 160, 130, 115)  # how long a line may be; shorter where room is short
 TOTALS = {"planning": 2_200, "implementation": 1_700}
 
@@ -54,15 +54,14 @@ def fit(head: Head, sections: Sequence[Section], total: int) -> Layout:
     """Shorter than the total where so much of it is escaped that its JSON would be too long."""
     most = total
     layout = _fit_into(head, sections, total, most)
-    while most - STEP >= LEAST and _count_escapes(layout) > most // 10 + ESCAPES:
+    while most - STEP >= LEAST and _count_as_json(layout) > total + total // 10 + ESCAPES:
         most -= STEP
         layout = _fit_into(head, sections, total, most)
     return layout
 
 
-def _count_escapes(layout: Layout) -> int:
-    text = render(layout)
-    return len(json.dumps(text, ensure_ascii=False)) - len(text)
+def _count_as_json(layout: Layout) -> int:
+    return len(json.dumps(render(layout), ensure_ascii=False))
 
 
 def _fit_into(head: Head, sections: Sequence[Section], total: int, most: int) -> Layout:
