@@ -38,10 +38,11 @@ CLONES = (
     """
 with recursive clone (i) as (select 1 union all select i + 1 from clone where i < $count)
 insert into sessions (workspace_id, developer_id, id, user_id, chatmode, started_at, ended_at,
-                      metadata, worktree, last_sequence, head_hash)
+                      metadata, worktree, last_sequence, head_hash, active_at)
 select workspace_id, developer_id, printf('%08x-0000-7000-8000-000000000000', i), user_id, chatmode,
        strftime('%Y-%m-%dT%H:%M:%S.000000Z', started_at, '-' || i || ' minutes'), started_at,
-       json_object('name', 'work ' || i), worktree, last_sequence, head_hash
+       json_object('name', 'work ' || i), worktree, last_sequence, head_hash,
+       strftime('%Y-%m-%dT%H:%M:%S.000000Z', active_at, '-' || i || ' minutes')
 from clone cross join sessions where id = $id
 """,
     """

@@ -512,7 +512,7 @@ begin
 end
 $$
 """
-MOST_INDEXES = 13
+MOST_INDEXES = 16
 
 
 @pytest.mark.own_database

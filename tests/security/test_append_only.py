@@ -63,8 +63,11 @@ async def fill(database: Any) -> None:
 # Columns that a verb of ours may move forward; every other column of these tables stays as it was
 # inserted.
 MAY_MOVE = {
-    "sessions": {"ended_at", "metadata", "name", "revision", "last_sequence", "head_hash"},
-    "session_state": {"scratchpad", "updated_at"},
+    "sessions": {
+        *("ended_at", "metadata", "name", "revision", "last_sequence", "head_hash"),
+        *("active_at", "noted_at"),
+    },
+    "session_state": {"scratchpad", "cleared", "updated_at"},
     "outbox": {"data"},
     "heartbeats": {"beats"},
     "memories": {"confidence", "lineage", "last_used_at", "use_count", "expires_at", "updated_at"},

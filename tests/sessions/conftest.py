@@ -27,6 +27,13 @@ class Both:
 
 
 @pytest.fixture
+async def sqlite_sessions(sqlite_url: str) -> AsyncIterator[SessionService]:
+    """The service on SQLite alone, whose times come from this process."""
+    async with holdfast.open_database(sqlite_url) as database:
+        yield holdfast.SessionService(database)
+
+
+@pytest.fixture
 async def postgres_sessions(postgres_url: str) -> AsyncIterator[SessionService]:
     """The service on PostgreSQL alone, for what only its SQL can do wrong."""
     async with holdfast.open_database(postgres_url) as database:

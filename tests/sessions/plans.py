@@ -5,12 +5,13 @@ from holdfast.scope import Scope
 FILL = """
 insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, client, native_id,
     worktree, metadata,
-                              resumed_from, head_hash, started_at, ended_at)
+                              resumed_from, head_hash, started_at, ended_at, active_at, noted_at)
 select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, s))::uuid, 'u1', 'm' || s % 5, 'claude',
     'n' || s,
        '/r' || s % 20, jsonb_build_object('name', 'name ' || s % 30),
        case when s % 3 = 0 then md5(format('%s %s %s', w, d, s - 1))::uuid end,
-       '', now() - s * interval '1 minute', case when s % 2 = 0 then now() end
+       '', now() - s * interval '1 minute', case when s % 2 = 0 then now() end,
+       now() - s * interval '1 minute', now() - s * interval '1 minute'
 from owners, numbers x (s)
 where s <= 100
 on conflict do nothing;
@@ -113,6 +114,7 @@ SORTS = {
     "context.create_session": "two rows at most",
     "context.thread_sessions": "one thread",
     "context.session_names": "one row for each name",
+    "context.last_session": "the sessions of one minute",
 }
 INNER = {"context.refusal"}
 

@@ -126,6 +126,7 @@ async def _announce_resume(store: SessionStore, session: Session) -> Session:
     metadata = {**session.metadata, "lastObservedAt": now}
     data = context_sets.make_context_event("resume", session, session.context)
     message = OutboxMessage(CONTEXT, data)
+    await store.mark_active(session.id)
     return await _save_metadata(store, session, metadata, message)
 
 

@@ -85,9 +85,12 @@ language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     insert into context.sessions (workspace_id, developer_id, id, user_id, chatmode, workflow, skill, git_branch, client,
-                                  native_id, repo, worktree, resumed_from, metadata, head_hash, started_at)
+                                  native_id, repo, worktree, resumed_from, metadata, head_hash, started_at, active_at,
+                                  noted_at)
     values (p_workspace, p_developer, p_id, p_user_id, p_chatmode, p_workflow, p_skill, p_git_branch, p_client,
-            p_native_id, p_repo, p_worktree, p_resumed_from, p_metadata::jsonb, p_head_hash, clock_timestamp())
+            p_native_id, p_repo, p_worktree, p_resumed_from, p_metadata::jsonb, p_head_hash, clock_timestamp(),
+            case when p_resumed_from is not null or p_scratchpad <> '{}' then clock_timestamp() end,
+            case when p_scratchpad <> '{}' then clock_timestamp() end)
     on conflict do nothing;
     if found then
         insert into context.session_state (workspace_id, developer_id, session_id, scratchpad, updated_at)
@@ -187,32 +190,77 @@ begin
 end
 $$;
 
--- sessions_with_events
--- The newest p_among sessions with events, without one that is excluded. Of a worktree, if one is given; an index for
--- each case, so that none reads the whole history.
-create or replace function context.sessions_with_events(
-    p_workspace text, p_developer text, p_worktree text, p_excluded uuid, p_among int
+-- last_session
+-- The session in which something happened last, without one that is excluded. Of a worktree, if one is given; an index
+-- for each case. The index knows the minute; within the newest minute the last events are compared.
+create or replace function context.last_session(
+    p_workspace text, p_developer text, p_worktree text, p_excluded uuid
+) returns setof context.session_row
+language plpgsql as $$
+declare
+    minute timestamptz;
+    excluded uuid := coalesce(p_excluded, '00000000-0000-0000-0000-000000000000');
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    if p_worktree is null then
+        select date_trunc('minute', s.active_at) into minute from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.active_at > '-infinity'
+          and s.id <> excluded
+        order by s.active_at desc, s.id desc
+        limit 1;
+        return query
+            select (context.as_row(s)).*
+            from context.sessions s
+            left join lateral (
+                select event.created_at from context.session_events event
+                where event.workspace_id = p_workspace and event.session_id = s.id and event.sequence = s.last_sequence
+                  and event.sequence > 0
+                order by event.sequence
+                limit 1
+            ) e on true
+            where s.workspace_id = p_workspace and s.developer_id = p_developer and s.active_at > '-infinity'
+              and s.active_at >= minute and s.id <> excluded
+            order by greatest(s.active_at, e.created_at) desc, s.started_at desc, s.id desc
+            limit 1;
+    else
+        select date_trunc('minute', s.active_at) into minute from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer
+          and s.worktree = p_worktree and s.worktree >= '' and s.active_at > '-infinity' and s.id <> excluded
+        order by s.active_at desc, s.id desc
+        limit 1;
+        return query
+            select (context.as_row(s)).*
+            from context.sessions s
+            left join lateral (
+                select event.created_at from context.session_events event
+                where event.workspace_id = p_workspace and event.session_id = s.id and event.sequence = s.last_sequence
+                  and event.sequence > 0
+                order by event.sequence
+                limit 1
+            ) e on true
+            where s.workspace_id = p_workspace and s.developer_id = p_developer
+              and s.worktree = p_worktree and s.worktree >= '' and s.active_at > '-infinity'
+              and s.active_at >= minute and s.id <> excluded
+            order by greatest(s.active_at, e.created_at) desc, s.started_at desc, s.id desc
+            limit 1;
+    end if;
+end
+$$;
+
+-- sessions_by_activity
+-- The sessions of a worktree in which something happened last, to the minute.
+create or replace function context.sessions_by_activity(
+    p_workspace text, p_developer text, p_worktree text, p_limit bigint
 ) returns setof context.session_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    if p_worktree is null then
-        return query
-            select (context.as_row(s)).* from context.sessions s
-            where s.workspace_id = p_workspace and s.developer_id = p_developer
-              and s.started_at > '-infinity' and s.last_sequence > 0
-              and (p_excluded is null or s.id <> p_excluded)
-            order by s.started_at desc, s.id desc
-            limit p_among;
-    else
-        return query
-            select (context.as_row(s)).* from context.sessions s
-            where s.workspace_id = p_workspace and s.developer_id = p_developer
-              and s.worktree = p_worktree and s.worktree >= '' and s.user_id >= '' and s.last_sequence > 0
-              and (p_excluded is null or s.id <> p_excluded)
-            order by s.started_at desc, s.id desc
-            limit p_among;
-    end if;
+    return query
+        select (context.as_row(s)).* from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer
+          and s.worktree = p_worktree and s.worktree >= '' and s.active_at > '-infinity'
+        order by s.active_at desc, s.id desc
+        limit p_limit;
 end
 $$;
 
@@ -420,6 +468,20 @@ begin
 end
 $$;
 
+-- mark_active
+-- A resume counts as something that happened in a session.
+create or replace function context.mark_active(p_workspace text, p_developer text, p_id uuid)
+returns table (active_at timestamptz)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        update context.sessions s set active_at = clock_timestamp()
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id
+        returning s.active_at;
+end
+$$;
+
 -- save_metadata
 -- The metadata of a session and the notification of listeners, in one transaction.
 create or replace function context.save_metadata(
@@ -522,7 +584,9 @@ begin
         from unnest(p_id, p_type, p_role, p_content, p_parts, p_hash, new_sequences, new_hashes)
              n (id, type, role, content, parts, hash, sequence, chain_hash)
         where n.sequence is not null;
-        update context.sessions s set last_sequence = append_events.last_sequence, head_hash = head
+        update context.sessions s
+        set last_sequence = append_events.last_sequence, head_hash = head,
+            active_at = case when s.active_at >= date_trunc('minute', now_at) then s.active_at else now_at end
         where s.workspace_id = p_workspace and s.id = p_session;
     end if;
 end
@@ -545,7 +609,10 @@ begin
     created_at := clock_timestamp();
     update context.sessions s
     set last_sequence = s.last_sequence + 1,
-        head_hash = context.link(s.head_hash, p_session, s.last_sequence + 1, p_id, created_at, p_hash)
+        head_hash = context.link(s.head_hash, p_session, s.last_sequence + 1, p_id, created_at, p_hash),
+        -- Once a minute: a row whose indexed columns stay the same is updated in place.
+        active_at = case when s.active_at >= date_trunc('minute', append_event.created_at) then s.active_at
+                         else append_event.created_at end
     where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session and s.ended_at is null
       and (p_expected is null or s.last_sequence = p_expected)
       and not exists (select from context.session_events e where e.workspace_id = p_workspace and e.id = p_id)
@@ -879,6 +946,9 @@ begin
     perform from context.session_state st
     where st.workspace_id = p_workspace and st.developer_id = p_developer and st.session_id = p_session
     for no key update;
+    update context.sessions s set active_at = clock_timestamp(), noted_at = clock_timestamp()
+    where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session and s.ended_at is null
+      and p_patch <> '{}';
     return query
         update context.session_state st
         set scratchpad = context.merge_json(st.scratchpad, p_patch::jsonb), updated_at = clock_timestamp()

@@ -2,8 +2,9 @@
 -- A new session with its scratchpad. If a session with the same id, or an open session with the same native id,
 -- exists, returns that one. A new one is returned as it was given, without reading it again.
 insert into sessions (workspace_id, developer_id, id, user_id, chatmode, workflow, skill, git_branch, client, native_id,
-                      repo, worktree, resumed_from, metadata, head_hash, started_at)
-select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?16, now_utc()
+                      repo, worktree, resumed_from, metadata, head_hash, started_at, active_at, noted_at)
+select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?16, now_utc(),
+       case when ?13 is not null or ?15 <> '{}' then now_utc() end, case when ?15 <> '{}' then now_utc() end
 where not exists (select 1 from sessions where workspace_id = ?1 and id = ?3)
   and not exists (select 1 from sessions
                   where workspace_id = ?1 and developer_id = ?2 and client = ?9 and native_id = ?10 and ended_at is null);
@@ -62,22 +63,46 @@ where workspace_id = ?1 and developer_id = ?2 and worktree = ?3
 order by started_at desc, id desc
 limit 2;
 
--- sessions_with_events
--- The newest ?5 sessions with events, without one that is excluded. Of a worktree, if one is given; an index for each
--- case, so that none reads the whole history.
+-- last_session
+-- The session in which something happened last, without one that is excluded. Of a worktree, if one is given; an index
+-- for each case. The index knows the minute; within the newest minute the last events are compared.
+with newest (minute) as (
+    select substr(active_at, 1, 16) from sessions indexed by sessions_by_activity_in_worktree
+    where workspace_id = ?1 and developer_id = ?2 and worktree = ?3 and active_at is not null and id is not ?4
+    order by active_at desc
+    limit 1
+)
+select s.id, s.user_id, s.chatmode, s.workflow, s.skill, s.git_branch, s.started_at, s.ended_at, s.metadata, s.client,
+       s.native_id, s.repo, s.worktree, s.name, s.resumed_from, s.revision, s.last_sequence, s.head_hash
+from newest
+cross join sessions s indexed by sessions_by_activity_in_worktree
+  on s.workspace_id = ?1 and s.developer_id = ?2 and s.worktree = ?3 and s.active_at >= newest.minute and s.id is not ?4
+left join session_events e on e.workspace_id = ?1 and e.session_id = s.id and e.sequence = s.last_sequence
+order by max(s.active_at, coalesce(e.created_at, '')) desc, s.started_at desc, s.id desc
+limit 1;
+with newest (minute) as (
+    select substr(active_at, 1, 16) from sessions indexed by sessions_by_activity
+    where workspace_id = ?1 and developer_id = ?2 and ?3 is null and active_at is not null and id is not ?4
+    order by active_at desc
+    limit 1
+)
+select s.id, s.user_id, s.chatmode, s.workflow, s.skill, s.git_branch, s.started_at, s.ended_at, s.metadata, s.client,
+       s.native_id, s.repo, s.worktree, s.name, s.resumed_from, s.revision, s.last_sequence, s.head_hash
+from newest
+cross join sessions s indexed by sessions_by_activity
+  on s.workspace_id = ?1 and s.developer_id = ?2 and s.active_at >= newest.minute and s.id is not ?4
+left join session_events e on e.workspace_id = ?1 and e.session_id = s.id and e.sequence = s.last_sequence
+order by max(s.active_at, coalesce(e.created_at, '')) desc, s.started_at desc, s.id desc
+limit 1;
+
+-- sessions_by_activity
+-- The sessions of a worktree in which something happened last, to the minute.
 select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
        worktree, name, resumed_from, revision, last_sequence, head_hash
-from sessions indexed by sessions_by_worktree
-where workspace_id = ?1 and developer_id = ?2 and worktree = ?3 and last_sequence > 0 and id is not ?4
-order by started_at desc, id desc
-limit ?5;
-select id, user_id, chatmode, workflow, skill, git_branch, started_at, ended_at, metadata, client, native_id, repo,
-       worktree, name, resumed_from, revision, last_sequence, head_hash
-from sessions
-where workspace_id = ?1 and developer_id = ?2 and ?3 is null and started_at > ''
-  and last_sequence > 0 and id is not ?4
-order by started_at desc, id desc
-limit ?5;
+from sessions indexed by sessions_by_activity_in_worktree
+where workspace_id = ?1 and developer_id = ?2 and worktree = ?3 and active_at is not null
+order by active_at desc, id desc
+limit ?4;
 
 -- session_with_context
 -- The newest session with context sets or a hint. Of a worktree, if one is given; an index for each case.
@@ -190,6 +215,12 @@ insert into outbox (workspace_id, developer_id, topic, data, created_at)
 select ?1, ?2, 'session.ended', json_object('session_id', ?3), now_utc() where changes() = 1;
 select ended_at from sessions where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
+-- mark_active
+-- A resume counts as something that happened in a session.
+update sessions set active_at = now_utc()
+where workspace_id = ?1 and developer_id = ?2 and id = ?3
+returning active_at;
+
 -- save_metadata
 -- The metadata of a session and the notification of listeners, in one transaction.
 update sessions set metadata = ?4, revision = revision + 1
@@ -200,7 +231,11 @@ select revision from sessions where workspace_id = ?1 and developer_id = ?2 and 
 
 -- append_events
 -- One event: the counter is incremented only if the event is new and may be written, and the insert uses the counter.
--- The reason for a refusal, or the existing event with the same id, is read only if the insert wrote no row.
+-- The reason for a refusal, or the existing event with the same id, is read only if the insert wrote no row. The time of
+-- activity moves in a statement of its own: in that of every append, SQLite would write its indexes each time.
+update sessions set active_at = now_utc()
+where workspace_id = ?1 and developer_id = ?2 and id = ?3 and ended_at is null
+  and (active_at is null or active_at < substr(now_utc(), 1, 16));
 update sessions
 set last_sequence = last_sequence + 1,
     head_hash = chain_hash(head_hash, ?3, last_sequence + 1, ?5, now_microseconds(), ?10)
@@ -370,6 +405,8 @@ where workspace_id = ?1 and developer_id = ?2 and session_id = ?3;
 
 -- update_state
 -- Merges a patch into the scratchpad, unless the session has ended.
+update sessions set active_at = now_utc(), noted_at = now_utc()
+where workspace_id = ?1 and developer_id = ?2 and id = ?3 and ended_at is null and ?4 <> '{}';
 update session_state set scratchpad = merge_json(scratchpad, ?4), updated_at = now_utc()
 where workspace_id = ?1 and developer_id = ?2 and session_id = ?3
   and exists (select 1 from sessions where workspace_id = ?1 and id = ?3 and ended_at is null)

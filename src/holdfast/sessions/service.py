@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 # at to complete a name, or to find the nearest to one that was mistyped.
 NAMES_COMPARED = 1000
 
-# Sessions among which the one written last is found: one may live for months.
-SESSIONS_COMPARED = 20
-
 # Of one event on a page for reading; a click brings the rest.
 PREVIEW_CHARS = 4000
 PREVIEW_BYTES = 64 << 10
@@ -192,21 +189,26 @@ class SessionService:
     async def find_last_session(
         self, worktree: str | None = None, excluded: str | None = None
     ) -> Session | None:
-        """The session to continue from: the one written last, open or ended; with None, anywhere.
+        """The session to continue from: the one with the last event, note on its scratchpad or
+        resume, open or ended; with None, anywhere.
 
-        Where none has events, the newest with context sets or a hint. The excluded one is that of
+        Where there is none, the newest with context sets or a hint. The excluded one is that of
         the caller itself.
         """
         place = rules.check_optional_worktree(worktree)
-        rows = await self.store.list_with_events(place, excluded, SESSIONS_COMPARED)
-        newest = [make_session(row) for row in rows]
-        if newest:
-            moments = await self.find_last_moments(newest)
-            return max(newest, key=lambda session: moments[session.id])
+        row = await self.store.find_last(place, excluded)
+        if row is not None:
+            return make_session(row)
         found = await self.find_session_with_context(place)
         if found is None or found.id == excluded:
             return None
         return found
+
+    async def list_active_sessions(self, worktree: str, limit: int = 10) -> list[Session]:
+        """Those of a worktree in which something happened last, to the minute."""
+        rules.check_count("limit", limit, least=1)
+        rows = await self.store.list_by_activity(rules.check_worktree(worktree), limit)
+        return [make_session(row) for row in rows]
 
     async def find_session_with_context(self, worktree: str | None = None) -> Session | None:
         """The newest with context sets or a hint, open or ended; with None, anywhere."""

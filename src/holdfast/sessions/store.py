@@ -141,11 +141,14 @@ class SessionStore:
         query = QUERIES["last_event_times"]
         return await self.database.read(query, *self.owner, json.dumps(list(session_ids)))
 
-    async def list_with_events(
-        self, worktree: str | None, excluded: str | None, among: int
-    ) -> list[Row]:
-        query = QUERIES["sessions_with_events"]
-        return await self.database.read(query, *self.owner, worktree, excluded, among)
+    async def find_last(self, worktree: str | None, excluded: str | None) -> Row | None:
+        query = QUERIES["last_session"]
+        rows = await self.database.read(query, *self.owner, worktree, excluded)
+        return get_first(rows)
+
+    async def list_by_activity(self, worktree: str, limit: int) -> list[Row]:
+        query = QUERIES["sessions_by_activity"]
+        return await self.database.read(query, *self.owner, worktree, limit)
 
     async def find_with_context(self, worktree: str | None) -> Row | None:
         rows = await self.database.read(QUERIES["session_with_context"], *self.owner, worktree)
@@ -170,6 +173,9 @@ class SessionStore:
         known = check_session_id(session_id)
         rows = await self.database.write(QUERIES["end_session"], *self.owner, known)
         _require_first(rows, session_id)
+
+    async def mark_active(self, session_id: str) -> None:
+        await self.database.write(QUERIES["mark_active"], *self.owner, session_id)
 
     async def save_metadata(
         self, session_id: str, metadata: str, topic: str | None, data: str | None

@@ -182,6 +182,8 @@ create table context.sessions (
     revision bigint not null default 1,
     last_sequence bigint not null default 0,
     head_hash bytea not null,
+    active_at timestamptz,
+    noted_at timestamptz,
     primary key (workspace_id, id),
     unique (workspace_id, developer_id, id),
     foreign key (workspace_id, developer_id, resumed_from) references context.sessions (workspace_id, developer_id, id)
@@ -198,6 +200,8 @@ comment on column context.sessions.folded_name is 'the name without the case of 
 comment on column context.sessions.revision is 'counts changes of metadata';
 comment on column context.sessions.last_sequence is 'the number of the newest event';
 comment on column context.sessions.head_hash is 'the newest link of the hash chain';
+comment on column context.sessions.active_at is 'the last write or resume; events move it once a minute';
+comment on column context.sessions.noted_at is 'when the scratchpad was last written';
 
 create index idx_sessions_started_at on context.sessions (workspace_id, developer_id, started_at desc, id desc)
     where started_at > '-infinity';
@@ -225,6 +229,13 @@ create index sessions_with_context on context.sessions (workspace_id, developer_
 create index sessions_with_context_by_worktree
     on context.sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
     where worktree >= '' and (metadata -> 'context' <> '{}' or metadata ->> 'envHint' <> '');
+create index sessions_by_activity on context.sessions (workspace_id, developer_id, active_at desc, id desc)
+    where active_at > '-infinity';
+create index sessions_by_activity_in_worktree
+    on context.sessions (workspace_id, developer_id, worktree, active_at desc, id desc)
+    where active_at > '-infinity' and worktree >= '';
+create index sessions_with_notes on context.sessions (workspace_id, developer_id, worktree, noted_at desc, id desc)
+    where noted_at > '-infinity' and worktree >= '';
 create unique index sessions_open_by_native_id on context.sessions (workspace_id, developer_id, client, native_id)
     where ended_at is null and native_id is not null;
 
@@ -243,7 +254,7 @@ create trigger sessions_stay_what_they_are
     before update of user_id, chatmode, workflow, skill, git_branch, client, native_id, repo, worktree
     on context.sessions
     for each row execute function holdfast.refuse();
-grant select, insert, update (ended_at, metadata, revision, last_sequence, head_hash)
+grant select, insert, update (ended_at, metadata, revision, last_sequence, head_hash, active_at, noted_at)
     on context.sessions to holdfast_runtime;
 
 create table context.session_events (

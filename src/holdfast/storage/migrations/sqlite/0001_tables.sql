@@ -135,6 +135,8 @@ create table sessions (
     revision integer not null default 1,
     last_sequence integer not null default 0,
     head_hash blob not null,
+    active_at text,                  -- the last write or resume; events move it once a minute
+    noted_at text,                   -- when the scratchpad was last written
     primary key (workspace_id, id),
     unique (workspace_id, developer_id, id),
     foreign key (workspace_id, developer_id, resumed_from) references sessions (workspace_id, developer_id, id)
@@ -160,6 +162,13 @@ create index sessions_with_context on sessions (workspace_id, developer_id, star
     where json_extract(metadata, '$.context') <> '{}' or json_extract(metadata, '$.envHint') <> '';
 create index sessions_with_context_by_worktree on sessions (workspace_id, developer_id, worktree, started_at desc, id desc)
     where json_extract(metadata, '$.context') <> '{}' or json_extract(metadata, '$.envHint') <> '';
+create index sessions_by_activity on sessions (workspace_id, developer_id, active_at desc, id desc)
+    where active_at is not null;
+create index sessions_by_activity_in_worktree
+    on sessions (workspace_id, developer_id, worktree, active_at desc, id desc)
+    where active_at is not null and worktree is not null;
+create index sessions_with_notes on sessions (workspace_id, developer_id, worktree, noted_at desc, id desc)
+    where noted_at is not null and worktree is not null;
 create unique index sessions_open_by_native_id on sessions (workspace_id, developer_id, client, native_id)
     where ended_at is null and native_id is not null;
 
