@@ -16,6 +16,7 @@ from holdfast import clients
 from holdfast.clients import contract
 from holdfast.clients.contract import HookEvent, cut_to_fit, make_storable
 from holdfast.ground import canonical, ids
+from holdfast.sessions.requests import is_request
 
 PAYLOADS = Path(__file__).with_name("payloads")
 MARKS = ("prompt_id", "turn_id", "timestamp", "tool_use_id")
@@ -83,6 +84,18 @@ def test_each_hook_means_what_was_recorded(name: str):
         )
         assert ids.parse_id(kept.pop("event_id"))
         assert kept == load_expected(name)[event_name]
+
+
+def test_what_a_subagent_is_told_is_kept_with_its_id(name: str):
+    """The person did not say it, though the payload looks the same."""
+    event_name = next(iter(load_expected(name)))
+    event = get_client(name).parse(
+        event_name, {**payloads(name)[event_name], "agent_id": "a\x001", "agent_type": "explorer"}
+    )
+
+    assert event.event_type == "user_message"
+    assert event.parts == {"agent_id": "a\ufffd1"}
+    assert not is_request(event.content, event.parts)
 
 
 def test_the_same_hook_twice_is_the_same_event(name: str):

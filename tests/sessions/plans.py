@@ -78,6 +78,7 @@ VALUES_OF = {
     "context.create_session": {"p_id": "gen_random_uuid()", "p_native_id": "'new'"},
     "context.recent_events": {"p_below": "null", "p_limit": "40"},
     "context.turn_start": {"p_below": "3990"},
+    "context.newest_user_messages": {"p_below": "3990"},
     "context.turns_below": {"p_below": "3990"},
     "context.find_event": {"p_id": EVENT},
     "context.erase_event": {"p_id": EVENT},

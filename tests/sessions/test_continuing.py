@@ -4,6 +4,11 @@ import time
 
 import pytest
 
+from holdfast.errors import InvalidValueError
+from holdfast.sessions.reading import MESSAGES_PER_PAGE, MOST_MESSAGES
+from holdfast.sessions.requests import is_request
+from holdfast.sessions.service import THREAD_LOOKED_BACK
+
 
 async def start(sessions, *requests: str, worktree: str = "/w", **more):
     session = await sessions.create_session("codex", "u1", worktree=worktree, **more)
@@ -100,6 +105,8 @@ async def test_the_session_that_was_resumed_is_continued(sessions, is_ended):
     resumed = await sessions.resume_session(old.id)
 
     assert await find_last(sessions) == resumed.id
+    request = await sessions.find_last_request(resumed.id)
+    assert request.content == "stop after 3"
 
 
 async def test_an_event_within_the_minute_writes_no_index_of_the_activity(sqlite_sessions):
@@ -116,3 +123,125 @@ async def test_an_event_within_the_minute_writes_no_index_of_the_activity(sqlite
 
     minutes = {moment[:16] for moment in (before, *moved)}
     assert len({before, *moved}) == len(minutes)
+
+
+# --- the last request -----------------------------------------------------------------------------
+
+
+async def test_the_last_request_is_found_behind_a_turn_of_any_length(sessions):
+    session = await start(sessions, "an older one", "stop after 3")
+    events = [{"type": "tool_result", "role": "tool", "content": "x"}] * 1_500
+    await sessions.append_events(session.id, events[:750])
+    await sessions.append_events(session.id, events[750:])
+
+    found = await sessions.list_requests(session.id, 5)
+
+    assert [event.content for event in found] == ["stop after 3", "an older one"]
+    assert (await sessions.find_last_request(session.id, 4)).content == "stop"
+
+
+async def test_what_no_person_wrote_is_passed_over(sessions):
+    session = await start(sessions, "stop after 3", *["/clear"] * (MESSAGES_PER_PAGE + 1))
+    await sessions.append_event(
+        session.id, "user_message", "user", "look for the caller", {"agent_id": "a1"}
+    )
+
+    assert (await sessions.find_last_request(session.id)).content == "stop after 3"
+    assert len(await sessions.list_events(session.id)) == MESSAGES_PER_PAGE + 3, "it is kept"
+
+
+async def test_a_session_without_requests_has_none_however_many_messages_it_has(sessions):
+    session = await start(sessions)
+    events = [{"type": "user_message", "role": "user", "content": "/clear"}] * (MOST_MESSAGES + 5)
+    await sessions.append_events(session.id, events)
+
+    assert await sessions.find_last_request(session.id) is None
+    assert await sessions.find_first_request(session.id) is None
+
+
+async def test_an_erased_request_is_none(sessions):
+    session = await start(sessions, "stop after 3", "a secret")
+    *_, secret = await sessions.list_events(session.id)
+    await sessions.forget_events([secret.id])
+
+    assert (await sessions.find_last_request(session.id)).content == "stop after 3"
+
+
+async def test_the_request_of_a_thread_is_looked_for_in_so_many_sessions(sessions):
+    session = await start(sessions, "stop after 3")
+    await sessions.end_session(session.id)
+    first = await sessions.get_session(session.id)
+    for _ in range(THREAD_LOOKED_BACK - 1):
+        await sessions.end_session(session.id)
+        session = await sessions.resume_session(session.id)
+    assert (await sessions.find_last_request(session.id)).content == "stop after 3"
+
+    await sessions.end_session(session.id)
+    resumed = await sessions.resume_session(session.id)
+    assert await sessions.find_last_request(resumed.id) is None
+    assert await sessions.find_session_with_events(resumed.id) is None
+    assert await sessions.find_session_with_events(session.id) == first
+
+
+async def test_the_title_of_a_session_is_the_first_thing_that_a_person_asked_for(sessions):
+    ours = f"Continue earlier work: {'x' * 200} (started 2026-11-17T13:24:53.2Z, still open)."
+    session = await start(sessions, ours, "stop after 3", "go on")
+
+    assert await sessions.find_first_request(session.id) == "stop after 3"
+
+
+async def test_a_request_is_looked_for_with_a_limit_that_is_a_number(sessions):
+    session = await start(sessions)
+    with pytest.raises(InvalidValueError):
+        await sessions.list_requests(session.id, 0)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "/mcp__holdfast__workspace-stop",
+        "/mcp__holdfast__workspace-stop we are finished for today",
+        "/mcp__my_server__workspace-resume webhook retry",
+        "/holdfast:workspace-stop",
+        "/workspace-resume --session_id=s-1",
+        "/workspace.stop now",
+        "$workspace-stop and $workspace-resume",
+        '"We stop here. Record what the next session will need; it is handed exactly this:\\n\\n1.',
+        "We stop here. Record what the next session will need; it is handed exactly this:\n\n1.",
+        "Continue earlier work: a (started 2026-11-17T13:24:53.269939Z, still open).\n\nHOLDFAST",
+        "/clear",
+        "/compact keep the names of the tables",
+        "/EXIT",
+        "<task-notification>\n<task-id>b1</task-id>",
+        "<command-name>/clear</command-name>\n<command-message>clear</command-message>",
+        "<command-message>mcp__holdfast__workspace-stop</command-message>",
+        "<local-command-stdout></local-command-stdout>",
+        "<turn_aborted>\nThe user interrupted the previous turn",
+        "",
+        " \n",
+    ],
+)
+def test_what_a_client_sends_for_itself_or_for_us_is_no_request(content):
+    assert not is_request(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "stop after 3",
+        "/fix-issue 42",
+        "/etc/hosts is wrong, repair it",
+        "/clearing the cache takes too long",
+        "We stop here. Tell me what is left",
+        "Continue earlier work: finish the migration",
+        "Why does /clear not work?",
+        "workspace-stop prints nothing",
+        "<button> needs a label",
+        "<hook_context>x</hook_context>\n\nstop after 3",
+        "/workspace-stopper is a bad name",
+    ],
+)
+def test_what_a_person_writes_is_a_request(content):
+    assert is_request(content, None)
+    assert is_request(content, {"tool": "x"})
+    assert not is_request(content, {"agent_id": "a1"})

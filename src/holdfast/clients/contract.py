@@ -150,6 +150,9 @@ def parse_common(
         content = payload.get(key)
         if not isinstance(content, str) or not content:
             return None
+        agent_id = payload.get("agent_id")
+        if role == "user" and isinstance(agent_id, str):
+            parts = {"agent_id": make_storable(agent_id)}  # said to a subagent, not by the person
     elif event_name in tools:
         event_type, role = "tool_result", "tool"
         content = _as_text(payload.get(tools[event_name], ""))

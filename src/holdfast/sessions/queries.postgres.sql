@@ -792,20 +792,44 @@ begin
 end
 $$;
 
--- first_request
--- The first user message of a session: the title of a session without a name.
-create or replace function context.first_request(
-    p_workspace text, p_developer text, p_session uuid, p_chars integer
-) returns table (content text)
+-- newest_user_messages
+-- User messages before a given event, newest first, with long texts cut: the cost does not depend on the length of a
+-- turn or of the session.
+create or replace function context.newest_user_messages(
+    p_workspace text, p_developer text, p_session uuid, p_below bigint, p_limit bigint, p_chars integer
+) returns setof context.event_row
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
-        select left(e.content, p_chars) from context.session_events e
+        select e.id::text, e.session_id::text, e.sequence, e.type, e.role, left(e.content, p_chars),
+               case when octet_length(e.parts_text) <= 1000 then e.parts_text end, e.created_at, e.content_hash,
+               e.chain_hash, e.erased_at
+        from context.session_events e
+        where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
+          and e.type = 'user_message' and e.sequence < p_below
+        order by e.sequence desc
+        limit p_limit;
+end
+$$;
+
+-- first_user_messages
+-- The first user messages of a session, with long texts cut: among them is the title of a session without a name.
+create or replace function context.first_user_messages(
+    p_workspace text, p_developer text, p_session uuid, p_limit bigint, p_chars integer
+) returns setof context.event_row
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select e.id::text, e.session_id::text, e.sequence, e.type, e.role, left(e.content, p_chars),
+               case when octet_length(e.parts_text) <= 1000 then e.parts_text end, e.created_at, e.content_hash,
+               e.chain_hash, e.erased_at
+        from context.session_events e
         where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
           and e.type = 'user_message'
         order by e.sequence
-        limit 1;
+        limit p_limit;
 end
 $$;
 

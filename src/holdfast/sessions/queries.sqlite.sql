@@ -333,13 +333,24 @@ from json_each(?3) given
 cross join sessions s on s.workspace_id = ?1 and s.developer_id = ?2 and s.id = given.value
 cross join session_events e on e.workspace_id = ?1 and e.session_id = s.id and e.sequence = s.last_sequence;
 
--- first_request
--- The first user message of a session: the title of a session without a name.
-select substr(content, 1, ?4) as content
+-- newest_user_messages
+-- User messages before a given event, newest first, with long texts cut: the cost does not depend on the length of a
+-- turn or of the session.
+select id, session_id, sequence, type, role, substr(content, 1, ?6) as content,
+       case when octet_length(parts) <= 1000 then parts end as parts, created_at, content_hash, chain_hash, erased_at
+from session_events
+where workspace_id = ?1 and developer_id = ?2 and session_id = ?3 and type = 'user_message' and sequence < ?4
+order by sequence desc
+limit ?5;
+
+-- first_user_messages
+-- The first user messages of a session, with long texts cut: among them is the title of a session without a name.
+select id, session_id, sequence, type, role, substr(content, 1, ?5) as content,
+       case when octet_length(parts) <= 1000 then parts end as parts, created_at, content_hash, chain_hash, erased_at
 from session_events
 where workspace_id = ?1 and developer_id = ?2 and session_id = ?3 and type = 'user_message'
 order by sequence
-limit 1;
+limit ?4;
 
 -- find_event
 -- One event by its id.

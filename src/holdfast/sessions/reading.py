@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.sessions import chain, rules
 from holdfast.sessions.model import (
     EventWindow,
+    SessionEvent,
     Verification,
     get_sequence,
     get_texts,
@@ -14,6 +16,7 @@ from holdfast.sessions.model import (
     make_event,
     make_session,
 )
+from holdfast.sessions.requests import is_request
 
 if TYPE_CHECKING:
     from holdfast.sessions.store import SessionStore
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
 FIRST_PAGE = 64
 PAGE = 1000
 MOST_EVENTS = 1000  # that a window returns
+BEYOND_ALL = (1 << 63) - 1  # a number that no event has
+MESSAGES_PER_PAGE = 20
+MOST_MESSAGES = 200  # among which a request is looked for
+LEAST_CHARS = 1000  # of a message, to see what it is
 
 
 async def read_window(
@@ -89,6 +96,37 @@ async def _list_within(
         below = get_sequence(kept[-1])
         page = min(page * 2, PAGE)
     return kept
+
+
+async def list_requests(
+    store: SessionStore, session_id: str, limit: int, max_chars: int
+) -> list[SessionEvent]:
+    """What the person asked for last, newest first; other user messages are passed over."""
+    found: list[SessionEvent] = []
+    below = BEYOND_ALL
+    chars = max(max_chars, LEAST_CHARS)
+    for _ in range(MOST_MESSAGES // MESSAGES_PER_PAGE):
+        rows = await store.list_newest_user_messages(session_id, below, MESSAGES_PER_PAGE, chars)
+        found += _choose_requests(rows, max_chars)
+        if len(found) >= limit or len(rows) < MESSAGES_PER_PAGE:
+            break
+        below = get_sequence(rows[-1])
+    return found[:limit]
+
+
+async def find_first_request(
+    store: SessionStore, session_id: str, max_chars: int
+) -> SessionEvent | None:
+    chars = max(max_chars, LEAST_CHARS)
+    rows = await store.list_first_user_messages(session_id, MESSAGES_PER_PAGE, chars)
+    return next(iter(_choose_requests(rows, max_chars)), None)
+
+
+def _choose_requests(rows: list[Any], max_chars: int) -> list[SessionEvent]:
+    """What was erased has no content, so it is none."""
+    events = [make_event(row) for row in rows]
+    requests = [event for event in events if is_request(event.content, event.parts)]
+    return [replace(event, content=event.content[:max_chars]) for event in requests]
 
 
 async def verify_chain(store: SessionStore, session_id: str) -> Verification:

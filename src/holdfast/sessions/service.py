@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 # at to complete a name, or to find the nearest to one that was mistyped.
 NAMES_COMPARED = 1000
 
+# Sessions of a thread in which its last request and its last event are looked for.
+THREAD_LOOKED_BACK = 10
+
 # Of one event on a page for reading; a click brings the rest.
 PREVIEW_CHARS = 4000
 PREVIEW_BYTES = 64 << 10
@@ -410,7 +413,35 @@ class SessionService:
     async def find_first_request(self, session_id: str, max_chars: int = 200) -> str | None:
         """The first words of the first request, if there is one."""
         session = await self.get_session(session_id)
-        return await self.store.find_first_request(session.id, max_chars)
+        found = await reading.find_first_request(self.store, session.id, max_chars)
+        if found is None:
+            return None
+        return found.content
+
+    async def list_requests(
+        self, session_id: str, limit: int = 1, max_chars: int = PREVIEW_CHARS
+    ) -> list[SessionEvent]:
+        """What the person asked for last, newest first, however long the turns are."""
+        rules.check_count("limit", limit, least=1)
+        session = await self.get_session(session_id)
+        return await reading.list_requests(self.store, session.id, limit, max_chars)
+
+    async def find_last_request(
+        self, session_id: str, max_chars: int = PREVIEW_CHARS
+    ) -> SessionEvent | None:
+        """The last one of the session, else of those that it continues."""
+        async for session in self._read_thread_back(session_id):
+            found = await reading.list_requests(self.store, session.id, 1, max_chars)
+            if found:
+                return found[0]
+        return None
+
+    async def find_session_with_events(self, session_id: str) -> Session | None:
+        """The session, or the newest of those that it continues, where it has no events yet."""
+        async for session in self._read_thread_back(session_id):
+            if session.last_sequence:
+                return session
+        return None
 
     async def list_events(
         self, session_id: str, after: int = 0, limit: int = PAGE
@@ -612,6 +643,16 @@ class SessionService:
         )
 
     # --- within -----------------------------------------------------------------------------------
+
+    async def _read_thread_back(self, session_id: str) -> AsyncIterator[Session]:
+        """A session and those that it continues, the newest first; so many at most."""
+        next_id: str | None = session_id
+        for _ in range(THREAD_LOOKED_BACK):
+            if next_id is None:
+                break
+            session = await self.get_session(next_id)
+            yield session
+            next_id = session.resumed_from
 
     async def _append(
         self, session_id: str, events: Sequence[CheckedEvent], expected_sequence: int | None

@@ -290,14 +290,17 @@ class SessionStore:
         query = QUERIES["sample_events"]
         return await self.database.read(query, *self.owner, session_id, limit)
 
-    async def find_first_request(self, session_id: str, max_chars: int) -> str | None:
-        query = QUERIES["first_request"]
-        rows = await self.database.read(query, *self.owner, session_id, max_chars)
-        row = get_first(rows)
-        if row is None:
-            return None
-        (text,) = row
-        return str(text)
+    async def list_newest_user_messages(
+        self, session_id: str, below: int, limit: int, max_chars: int
+    ) -> list[Row]:
+        query = QUERIES["newest_user_messages"]
+        return await self.database.read(query, *self.owner, session_id, below, limit, max_chars)
+
+    async def list_first_user_messages(
+        self, session_id: str, limit: int, max_chars: int
+    ) -> list[Row]:
+        query = QUERIES["first_user_messages"]
+        return await self.database.read(query, *self.owner, session_id, limit, max_chars)
 
     async def find_event(self, event_id: str) -> Row | None:
         query = QUERIES["find_event"]

@@ -8,6 +8,7 @@ import pytest
 from mcp import MCPError
 
 from holdfast.app import App
+from holdfast.sessions.requests import is_request
 from tests.surfaces.mcp import doors
 from tests.surfaces.mcp.doors import call, data
 from tests.surfaces.mcp.test_idempotency import count_all
@@ -27,6 +28,8 @@ async def test_both_prompts_work_on_every_way_in(connect: doors.Connect):
     assert "ports: 8080" in resume.messages[0].content.text
     assert "update_state" in stop.messages[0].content.text
     assert "{" not in stop.messages[0].content.text
+    for prompt in (resume, stop):
+        assert not is_request(prompt.messages[0].content.text), "a client may send it as the user's"
 
 
 async def test_resume_hands_over_what_the_newest_session_here_was_about(project: Path, store: str):
@@ -55,6 +58,7 @@ async def test_resume_says_plainly_that_there_is_nothing(project: Path, store: s
         text = (await client.get_prompt("workspace-resume")).messages[0].content.text
 
     assert text.startswith("No earlier session of this working tree is known")
+    assert not is_request(text)
     assert (await count_all())[0] == 0
 
 
