@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.bundles.model import WorkingNotes
-from holdfast.bundles.scratchpad import MOST, VALUE_CHARS, read_scratchpad
+from holdfast.bundles.scratchpad import MOST, VALUE_CHARS, read_notes, read_scratchpad
+from holdfast.sessions.model import SessionNotes
 
 SOURCE = "scratchpad of s-1"
 VALUES = st.recursive(
@@ -107,3 +108,74 @@ def test_any_scratchpad_gives_texts(scratchpad):
     lists = (notes.next_steps, notes.blockers, notes.in_progress, notes.files, notes.decisions)
     assert all(isinstance(text, str) for texts in (*lists, notes.others) for text in texts)
     assert isinstance(notes.task, str)
+
+
+# --- of several sessions --------------------------------------------------------------------------
+
+
+def noted(session_id: str, *cleared: str, branch: str | None = None, **scratchpad) -> SessionNotes:
+    return SessionNotes(session_id, branch, scratchpad, frozenset(cleared))
+
+
+def test_each_field_is_that_of_the_first_session_that_recorded_it():
+    notes = read_notes(
+        [
+            noted("a", current_task="first look"),
+            noted("b"),
+            noted("c", next_step="count the first", current_task="old"),
+            noted("d", blockers=["finance"], todo=["older"], spec_file="spec.md"),
+        ]
+    )
+
+    assert notes == WorkingNotes(
+        source="scratchpads of a, c, d",
+        task="first look",
+        next_steps=("count the first",),
+        blockers=("finance",),
+        files=("spec.md",),
+    )
+
+
+@pytest.mark.parametrize("clearing", [noted("b", blockers=[]), noted("b", "blockers")])
+def test_a_field_that_was_cleared_does_not_come_back_from_an_older_session(clearing):
+    older = noted("c", blockers=["finance"], next_steps=["the migration"])
+
+    notes = read_notes([noted("a"), clearing, older])
+
+    assert notes.blockers == ()
+    assert notes.next_steps == ("the migration",)
+
+
+def test_names_without_a_place_come_from_the_session_and_the_one_before_it():
+    found = [noted("a", tone="calm"), noted("b", tone="loud", gate=1), noted("c", old=True)]
+
+    assert read_notes(found, own_id="a").others == ("tone: calm", "gate: 1")
+    assert read_notes(found).others == ("tone: calm",)
+    assert read_notes(found[1:], own_id="a").others == ("tone: loud", "gate: 1")
+
+
+@pytest.mark.parametrize(
+    ("branch", "now", "is_decided"),
+    [
+        ("feat", "main", False),
+        ("main", "main", True),
+        (None, "main", True),
+        ("feat", None, True),
+    ],
+)
+def test_what_was_decided_on_another_branch_is_marked_and_not_decided_here(branch, now, is_decided):
+    handoff = {"key_decisions": ["drop the table"], "tone": "calm"}
+
+    notes = read_notes([noted("a", branch=branch, handoff_context=handoff)], branch=now)
+
+    if is_decided:
+        assert notes.decisions == ("drop the table",)
+        assert notes.others == ("tone: calm",)
+    else:
+        assert notes.decisions == ()
+        assert notes.others == ("decided on feat: drop the table", "tone: calm")
+
+
+def test_no_sessions_have_no_notes():
+    assert read_notes([]) == WorkingNotes()
+    assert read_notes([noted("a")], own_id="a", branch="main") == WorkingNotes()

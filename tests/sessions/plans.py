@@ -65,6 +65,7 @@ VALUES = {
     "p_repo": "null",
     "p_metadata": "'{}'",
     "p_scratchpad": "'{}'",
+    "p_cleared": "'{}'",
     "p_patch": "'{\"a\": 1}'",
     "p_data": "'{}'",
     "p_topic": "'session.renamed'",
@@ -116,6 +117,7 @@ SORTS = {
     "context.thread_sessions": "one thread",
     "context.session_names": "one row for each name",
     "context.last_session": "the sessions of one minute",
+    "context.session_notes": "at most two sessions that are named and ten that are not",
 }
 INNER = {"context.refusal"}
 

@@ -7,7 +7,7 @@ import pytest
 from holdfast.errors import InvalidValueError
 from holdfast.sessions.reading import MESSAGES_PER_PAGE, MOST_MESSAGES
 from holdfast.sessions.requests import is_request
-from holdfast.sessions.service import THREAD_LOOKED_BACK
+from holdfast.sessions.service import SESSIONS_WITH_NOTES, THREAD_LOOKED_BACK
 
 
 async def start(sessions, *requests: str, worktree: str = "/w", **more):
@@ -245,3 +245,41 @@ def test_what_a_person_writes_is_a_request(content):
     assert is_request(content, None)
     assert is_request(content, {"tool": "x"})
     assert not is_request(content, {"agent_id": "a1"})
+
+
+# --- notes ----------------------------------------------------------------------------------------
+
+
+async def test_notes_come_from_the_named_sessions_and_then_from_the_newest(sessions):
+    ids = []
+    for number in range(SESSIONS_WITH_NOTES + 2):
+        session = await start(sessions, git_branch=f"b{number}")
+        await sessions.update_state(session.id, {"current_task": f"task {number}"})
+        ids.append(session.id)
+    await start(sessions, "without notes")
+    elsewhere = await start(sessions, worktree="/v")
+    await sessions.update_state(elsewhere.id, {"current_task": "elsewhere"})
+
+    here = await sessions.list_notes("/w", [ids[0], ids[-1]])
+    named = await sessions.list_notes(None, [ids[3]])
+
+    rest = reversed(ids[2:-1])
+    assert [notes.session_id for notes in here] == [ids[0], ids[-1], *rest]
+    assert here[0].git_branch == "b0"
+    assert here[0].scratchpad == {"current_task": "task 0"}
+    assert [notes.session_id for notes in named] == [ids[3]]
+
+
+async def test_a_field_that_was_set_to_null_is_recorded_as_cleared(sessions):
+    session = await start(sessions)
+    await sessions.update_state(session.id, {"blockers": ["finance"], "mine": 1})
+    await sessions.update_state(session.id, {"blockers": None, "mine": None})
+    await sessions.update_state(session.id, {"spec_file": None, "current_task": "the retry"})
+
+    [notes] = await sessions.list_notes("/w")
+
+    assert notes.scratchpad == {"current_task": "the retry"}
+    assert notes.cleared == {"blockers", "spec_file"}
+    assert notes.has_recorded(["blockers"])
+    assert notes.has_recorded(["current_task"])
+    assert not notes.has_recorded(["next_steps"])

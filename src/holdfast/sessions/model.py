@@ -164,6 +164,19 @@ class SessionState:
 
 
 @dataclass(frozen=True)
+class SessionNotes:
+    """What a session noted on its scratchpad, and which fields it cleared."""
+
+    session_id: str
+    git_branch: str | None
+    scratchpad: dict[str, Any]
+    cleared: frozenset[str] = frozenset()
+
+    def has_recorded(self, names: Iterable[str]) -> bool:
+        return any(name in self.scratchpad or name in self.cleared for name in names)
+
+
+@dataclass(frozen=True)
 class SetChange:
     """What a change to one context set did to it."""
 
@@ -306,3 +319,10 @@ def make_sample(row: Any) -> EventSample:
 def make_state(row: Any) -> SessionState:
     session_id, scratchpad, updated_at = row
     return SessionState(session_id, json.loads(scratchpad), clock.parse(updated_at))
+
+
+def make_notes(row: Any) -> SessionNotes:
+    session_id, git_branch, scratchpad, cleared = row
+    return SessionNotes(
+        session_id, git_branch, json.loads(scratchpad), frozenset(json.loads(cleared))
+    )

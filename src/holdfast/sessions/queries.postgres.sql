@@ -957,10 +957,52 @@ begin
 end
 $$;
 
+-- session_notes
+-- Scratchpads to continue from: those of the given sessions (a JSON list of ids), then those of a worktree that were
+-- written last, of p_limit sessions at most.
+create or replace function context.session_notes(
+    p_workspace text, p_developer text, p_worktree text, p_ids text, p_limit bigint
+) returns table (id text, git_branch text, scratchpad text, cleared text)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select found.id::text, found.git_branch, state.scratchpad::text, state.cleared::text
+        from jsonb_array_elements_text(p_ids::jsonb) with ordinality given (id, place)
+        cross join lateral (
+            select s.id, s.git_branch from context.sessions s
+            where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = given.id::uuid
+            limit 1
+        ) found
+        cross join lateral (
+            select st.scratchpad, st.cleared from context.session_state st
+            where st.workspace_id = p_workspace and st.session_id = found.id
+            limit 1
+        ) state
+        order by given.place;
+    return query
+        select found.id::text, found.git_branch, state.scratchpad::text, state.cleared::text
+        from (
+            select s.id, s.git_branch, s.noted_at from context.sessions s
+            where s.workspace_id = p_workspace and s.developer_id = p_developer
+              and s.worktree = p_worktree and s.worktree >= '' and s.noted_at > '-infinity'
+            order by s.noted_at desc, s.id desc
+            limit p_limit
+        ) found
+        cross join lateral (
+            select st.scratchpad, st.cleared from context.session_state st
+            where st.workspace_id = p_workspace and st.session_id = found.id
+            limit 1
+        ) state
+        order by found.noted_at desc, found.id desc;
+end
+$$;
+
 -- update_state
--- Merges a patch into the scratchpad, unless the session has ended.
+-- Merges a patch into the scratchpad, unless the session has ended. Names that it sets to null are kept apart, so that
+-- what an older session noted under them does not come back.
 create or replace function context.update_state(
-    p_workspace text, p_developer text, p_session uuid, p_patch text
+    p_workspace text, p_developer text, p_session uuid, p_patch text, p_cleared text
 ) returns table (session_id text, scratchpad text, updated_at timestamptz)
 language plpgsql as $$
 begin
@@ -975,7 +1017,8 @@ begin
       and p_patch <> '{}';
     return query
         update context.session_state st
-        set scratchpad = context.merge_json(st.scratchpad, p_patch::jsonb), updated_at = clock_timestamp()
+        set scratchpad = context.merge_json(st.scratchpad, p_patch::jsonb),
+            cleared = context.merge_json(st.cleared, p_cleared::jsonb), updated_at = clock_timestamp()
         where st.workspace_id = p_workspace and st.developer_id = p_developer and st.session_id = p_session
           and exists (select from context.sessions s
                       where s.workspace_id = p_workspace and s.id = p_session and s.ended_at is null)

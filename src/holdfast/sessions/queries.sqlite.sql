@@ -414,11 +414,31 @@ select session_id, scratchpad, updated_at
 from session_state
 where workspace_id = ?1 and developer_id = ?2 and session_id = ?3;
 
+-- session_notes
+-- Scratchpads to continue from: those of the given sessions (a JSON list of ids), then those of a worktree that were
+-- written last, of ?5 sessions at most.
+with chosen (id, place) as (
+    select value, key from json_each(?4)
+    union all
+    select id, 1000 + row_number() over (order by noted_at desc, id desc)
+    from (select id, noted_at from sessions indexed by sessions_with_notes
+          where workspace_id = ?1 and developer_id = ?2 and worktree = ?3 and noted_at is not null
+          order by noted_at desc, id desc
+          limit ?5)
+)
+select s.id, s.git_branch, t.scratchpad, t.cleared
+from chosen
+cross join sessions s on s.workspace_id = ?1 and s.developer_id = ?2 and s.id = chosen.id
+cross join session_state t on t.workspace_id = ?1 and t.session_id = s.id
+order by chosen.place;
+
 -- update_state
--- Merges a patch into the scratchpad, unless the session has ended.
+-- Merges a patch into the scratchpad, unless the session has ended. Names that it sets to null are kept apart, so that
+-- what an older session noted under them does not come back.
 update sessions set active_at = now_utc(), noted_at = now_utc()
 where workspace_id = ?1 and developer_id = ?2 and id = ?3 and ended_at is null and ?4 <> '{}';
-update session_state set scratchpad = merge_json(scratchpad, ?4), updated_at = now_utc()
+update session_state
+set scratchpad = merge_json(scratchpad, ?4), cleared = merge_json(cleared, ?5), updated_at = now_utc()
 where workspace_id = ?1 and developer_id = ?2 and session_id = ?3
   and exists (select 1 from sessions where workspace_id = ?1 and id = ?3 and ended_at is null)
 returning session_id, scratchpad, updated_at;

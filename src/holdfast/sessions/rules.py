@@ -16,7 +16,7 @@ from holdfast.sessions.errors import EventConflictError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 EVENT_TYPES = (
@@ -200,9 +200,28 @@ def count_event_tokens(content: str, parts_text: str | None) -> int:
 
 # --- the scratchpad -------------------------------------------------------------------------------
 
+HANDOFF = "handoff_context"
+NEXT_STEPS = ("next_steps", "next_step", "next_actions", "next_action", "next", "todo", "todos")
+# What a session hands on, as groups of names that mean the same.
+NOTED_FIELDS = (
+    ("current_task",),
+    NEXT_STEPS,
+    ("blockers",),
+    ("files_in_progress",),
+    ("spec_file",),
+    (HANDOFF,),
+)
+NOTED_NAMES = frozenset(name for names in NOTED_FIELDS for name in names)
+
 
 def check_scratchpad(scratchpad: object) -> str:
     return canonical.canonical_object("scratchpad", scratchpad, max_bytes=SCRATCHPAD_BYTES)
+
+
+def name_cleared(patch: Mapping[str, object]) -> str:
+    """The fields that a patch sets to null, which a merge would leave no trace of."""
+    cleared = [name for name in NOTED_NAMES if patch.get(name, "") is None]
+    return canonical.format_json(dict.fromkeys(cleared, True))
 
 
 def find_similar(name: str, names: Sequence[str]) -> tuple[str | None, bool]:

@@ -23,12 +23,14 @@ from holdfast.sessions.model import (
     PatchedSession,
     Session,
     SessionEvent,
+    SessionNotes,
     SessionState,
     SetChange,
     Verification,
     get_sequence,
     make_appended_event,
     make_event,
+    make_notes,
     make_sample,
     make_session,
     make_state,
@@ -44,6 +46,9 @@ if TYPE_CHECKING:
 # Of the newest sessions with a name, and of those that follow in the alphabet, how many are looked
 # at to complete a name, or to find the nearest to one that was mistyped.
 NAMES_COMPARED = 1000
+
+# Sessions whose scratchpads are read to continue from.
+SESSIONS_WITH_NOTES = 10
 
 # Sessions of a thread in which its last request and its last event are looked for.
 THREAD_LOOKED_BACK = 10
@@ -560,8 +565,21 @@ class SessionService:
     async def update_state(self, session_id: str, scratchpad: dict[str, Any]) -> SessionState:
         """Merge into the scratchpad: objects merge, null removes a key, the rest replaces."""
         patch = rules.check_scratchpad(scratchpad)
-        row = await self.store.update_state(session_id, patch)
+        cleared = rules.name_cleared(scratchpad)
+        row = await self.store.update_state(session_id, patch, cleared)
         return make_state(row)
+
+    async def list_notes(
+        self, worktree: str | None, first: Sequence[str] = ()
+    ) -> list[SessionNotes]:
+        """What these sessions noted, then what others of a worktree did, the newest first."""
+        place = rules.check_optional_worktree(worktree)
+        rows = await self.store.list_notes(place, first, SESSIONS_WITH_NOTES)
+        notes: dict[str, SessionNotes] = {}
+        for row in rows:
+            found = make_notes(row)
+            notes.setdefault(found.session_id, found)
+        return list(notes.values())
 
     # --- context sets -----------------------------------------------------------------------------
 

@@ -362,11 +362,19 @@ class SessionStore:
         _, text, _ = await self.get_state(session_id)
         return str(text)
 
-    async def update_state(self, session_id: object, patch: str) -> Row:
+    async def list_notes(
+        self, worktree: str | None, session_ids: Sequence[str], limit: int
+    ) -> list[Row]:
+        """Of the named sessions, then of those in a worktree that noted something last."""
+        query = QUERIES["session_notes"]
+        named = json.dumps(list(session_ids))
+        return await self.database.read(query, *self.owner, worktree, named, limit)
+
+    async def update_state(self, session_id: object, patch: str, cleared: str) -> Row:
         """Whether it is missing or ended is asked only when the statement touched no row."""
         known = check_session_id(session_id)
         query = QUERIES["update_state"]
-        rows = await self.database.write(query, *self.owner, known, patch)
+        rows = await self.database.write(query, *self.owner, known, patch, cleared)
         row = get_first(rows)
         if row is None:
             session = await self.get_session(session_id)

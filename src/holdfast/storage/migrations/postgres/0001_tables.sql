@@ -309,18 +309,20 @@ create table context.session_state (
     session_id uuid not null,
     developer_id text collate "C" not null,
     scratchpad jsonb not null default '{}' check (jsonb_typeof(scratchpad) = 'object'),
+    cleared jsonb not null default '{}' check (jsonb_typeof(cleared) = 'object'),
     updated_at timestamptz not null default now(),
     primary key (workspace_id, session_id),
     foreign key (workspace_id, developer_id, session_id) references context.sessions (workspace_id, developer_id, id)
 ) with (fillfactor = 60);
 comment on table context.session_state is 'Mutable scratchpad/working memory';
+comment on column context.session_state.cleared is 'names that were set to null';
 
 call holdfast.put_walls('context', 'session_state', 'is');
 create trigger session_state_keeps_its_session before update on context.session_state
     for each row
     when ((new.workspace_id, new.session_id, new.developer_id) <> (old.workspace_id, old.session_id, old.developer_id))
     execute function holdfast.refuse();
-grant select, insert, update (scratchpad, updated_at) on context.session_state to holdfast_runtime;
+grant select, insert, update (scratchpad, cleared, updated_at) on context.session_state to holdfast_runtime;
 
 create table context.erasures (
     workspace_id text collate "C" not null,

@@ -202,6 +202,7 @@ create table session_state (
     session_id text not null,
     developer_id text not null,
     scratchpad text not null default '{}' check (json_type(scratchpad) = 'object'),
+    cleared text not null default '{}' check (json_type(cleared) = 'object'),  -- names that were set to null
     updated_at text not null,
     primary key (workspace_id, session_id),
     foreign key (workspace_id, developer_id, session_id) references sessions (workspace_id, developer_id, id)
