@@ -257,7 +257,7 @@ IMPLEMENTATION = Gathered(
         "event e-1",
         LATER.replace(minute=19),
     ),
-    last_session=LastSession("codex", LATER.replace(minute=27), False),
+    last_session=LastSession("codex", LATER.replace(minute=27), "cut off at"),
 )
 
 EMPTY = replace(

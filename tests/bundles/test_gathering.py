@@ -36,15 +36,15 @@ async def test_a_session_with_one_turn_is_handed_the_one_before(bundles, session
     assert "> go on" not in text
 
 
-async def test_a_session_with_two_turns_is_handed_its_own_last_request(bundles, sessions):
-    """Its client may have lost the first, as after compaction."""
+async def test_a_session_with_two_turns_is_handed_its_own_last_request_first(bundles, sessions):
+    """Its client may have lost the first, as after compaction; the other's stays in one line."""
     own = await start(sessions, "stop after 3", "and count the first")
     await start(sessions, "something else", "and more of it")
 
     text = (await bundles.build("implementation", session_id=own.id)).text
 
-    assert "> and count the first\n" in text
-    assert "and more of it" not in text
+    assert "> and count the first\nLast session's request (" in text
+    assert "): and more of it\n" in text
 
 
 async def test_a_session_alone_is_handed_its_own_request(bundles, sessions):
@@ -208,3 +208,178 @@ async def test_where_nothing_has_events_the_newest_with_context_is_continued(bun
 
     assert "SET ports: 5432" in text
     assert "NEXT now: count the first" in text
+
+
+# --- what the session before left -----------------------------------------------------------------
+
+
+async def test_a_running_session_keeps_what_the_one_before_left_turn_after_turn(bundles, sessions):
+    last = await start(sessions, "stop after 3", client="gemini")
+    await sessions.update_state(
+        last.id, {"current_task": "the fee", "blockers": ["finance"], "next_steps": ["a table"]}
+    )
+    own = await start(sessions, "hello", "continue", "and go on")
+
+    text = (await bundles.build(session_id=own.id)).text
+
+    assert "> and go on\n" in text
+    assert "stop after 3" in text
+    assert "the fee" in text
+    assert "BLOCKED finance" in text
+    assert "a table" in text
+    assert "Last session: gemini, cut off at " in text
+
+
+async def test_a_session_never_calls_itself_the_last_one(bundles, sessions):
+    own = await start(sessions, "hello", "continue")
+    await sessions.update_state(own.id, {"current_task": "the fee"})
+
+    text = (await bundles.build(session_id=own.id)).text
+
+    assert "> continue\n" in text
+    assert "the fee" in text
+    assert "Last session" not in text
+
+
+async def test_own_events_that_are_no_request_leave_the_bytes_as_they_are(bundles, sessions):
+    await start(sessions, "stop after 3")
+    own = await start(sessions, "hello")
+    before = await bundles.build(session_id=own.id)
+    for event_type, role in (("tool_result", "tool"), ("model_message", "assistant")):
+        await sessions.append_event(own.id, event_type, role, "done")
+        assert await bundles.build(session_id=own.id) == before
+    await sessions.append_event(own.id, "user_message", "user", "/compact")
+
+    assert await bundles.build(session_id=own.id) == before
+
+
+async def test_own_events_of_a_session_alone_leave_the_bytes_as_they_are(bundles, sessions):
+    own = await start(sessions, "hello")
+    before = await bundles.build(session_id=own.id)
+    await sessions.append_event(own.id, "model_message", "assistant", "done")
+
+    assert await bundles.build(session_id=own.id) == before
+
+
+async def test_one_note_of_its_own_hides_nothing_that_was_handed_over(bundles, sessions):
+    last = await start(sessions, "stop after 3")
+    await sessions.update_state(
+        last.id, {"current_task": "the fee", "blockers": ["finance"], "next_steps": ["a table"]}
+    )
+    own = await start(sessions, "hello")
+    await sessions.update_state(own.id, {"current_task": "first look"})
+
+    text = (await bundles.build(session_id=own.id)).text
+
+    assert "now: first look" in text
+    assert "the fee" not in text
+    assert "BLOCKED finance" in text
+    assert "a table" in text
+
+
+async def test_a_short_session_in_between_takes_nothing_away(bundles, sessions):
+    last = await start(sessions, "stop after 3")
+    await sessions.update_state(last.id, {"blockers": ["finance"], "next_steps": ["a table"]})
+    await sessions.end_session(last.id)
+    short = await start(sessions, "What is this repository about?")
+
+    for named in ({}, {"continues": short.id}):
+        text = (await bundles.build(worktree="/w", **named)).text
+        assert "> What is this repository about?\n" in text
+        assert "BLOCKED finance" in text
+        assert "a table" in text
+
+
+async def test_a_session_that_only_noted_is_handed_over(bundles, sessions):
+    await start(sessions, "yesterday")
+    noting = await start(sessions, client="gemini")
+    await sessions.update_state(noting.id, {"current_task": "the fee", "blockers": ["finance"]})
+
+    text = (await bundles.build(worktree="/w")).text
+
+    assert "Last session: gemini, last note " in text
+    assert "now: the fee" in text
+    assert "BLOCKED finance" in text
+
+
+async def test_the_head_says_how_the_last_session_ended(bundles, sessions):
+    last = await start(sessions)
+
+    async def read_end() -> str:
+        text = (await bundles.build(worktree="/w")).text
+        return text.partition("Last session: codex, ")[2][:10]
+
+    await sessions.append_event(last.id, "tool_result", "tool", "x")
+    assert await read_end() == "last event"
+    await sessions.append_event(last.id, "user_message", "user", "stop after 3")
+    assert await read_end() == "cut off at"
+    await sessions.append_event(last.id, "model_message", "assistant", "done")
+    assert await read_end() == "answered a"
+    await sessions.append_event(last.id, "user_message", "user", "and go on")
+    await sessions.end_session(last.id)
+    assert (await read_end()).startswith("ended ")
+
+
+async def test_the_session_that_a_person_resumed_is_handed_to_the_next_agent(bundles, sessions):
+    old = await start(sessions, "stop after 3", client="claude")
+    await sessions.update_state(old.id, {"blockers": ["finance"]})
+    await sessions.end_session(old.id)
+    other = await start(sessions, "something else", client="gemini")
+    await sessions.update_state(other.id, {"blockers": ["another"]})
+    resumed = await sessions.resume_session(old.id, client="cli")
+    agent = await start(sessions, "go on")
+
+    for named in ({"worktree": "/w", "continues": resumed.id}, {"session_id": agent.id}):
+        text = (await bundles.build(**named)).text
+        assert "> stop after 3\n" in text
+        assert "BLOCKED finance" in text
+        assert "BLOCKED another" not in text
+        assert "Last session: claude, ended " in text
+
+
+async def test_a_session_that_resumes_continues_its_own_thread(bundles, sessions):
+    old = await start(sessions, "stop after 3", client="claude")
+    await sessions.end_session(old.id)
+    resumed = await sessions.resume_session(old.id)
+    await start(sessions, "something else", client="gemini")
+
+    text = (await bundles.build(session_id=resumed.id)).text
+
+    assert "> stop after 3\n" in text
+    assert "Last session: claude, ended " in text
+
+
+async def test_the_request_is_quoted_however_long_its_turn_was(bundles, sessions):
+    last = await start(sessions, "stop after 3")
+    events = [{"type": "tool_result", "role": "tool", "content": "x"}] * 1_100
+    for start_at in range(0, len(events), 500):
+        await sessions.append_events(last.id, events[start_at : start_at + 500])
+
+    assert "> stop after 3\n" in (await bundles.build(worktree="/w")).text
+
+
+async def test_a_prompt_of_ours_is_not_the_last_request(bundles, sessions):
+    await start(sessions, "stop after 3", "/mcp__holdfast__workspace-stop finished for today")
+
+    text = (await bundles.build(worktree="/w")).text
+
+    assert "> stop after 3\n" in text
+    assert "finished for today" not in text
+
+
+async def test_a_session_that_was_only_given_commands_hides_no_request(bundles, sessions):
+    await start(sessions, "stop after 3", client="claude")
+    await start(sessions, "/workspace-resume", "/exit", client="gemini")
+    own = await start(sessions, "/clear")
+
+    for named in ({"worktree": "/w"}, {"session_id": own.id}):
+        text = (await bundles.build(**named)).text
+        assert "LAST REQUEST (user to claude, " in text
+        assert "> stop after 3\n" in text
+
+
+async def test_its_own_request_is_not_one_of_before(bundles, sessions):
+    await start(sessions, "/exit")
+    own = await start(sessions, "stop after 3")
+
+    assert "LAST REQUEST (user, " in (await bundles.build(session_id=own.id)).text

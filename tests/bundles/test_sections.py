@@ -95,7 +95,7 @@ def test_the_state_of_the_session_is_shown_without_sharing_too():
         decisions=("letters leave at 08:00",),
         others=("mood: good",),
     )
-    last = LastSession("codex", NOW, True, environment="in the container")
+    last = LastSession("codex", NOW, "answered at", environment="in the container")
 
     told = replace(FLAG_OFF, notes=notes, last_session=last)
 

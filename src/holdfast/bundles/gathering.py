@@ -21,7 +21,7 @@ from holdfast.bundles.model import (
     RecalledMemory,
     WorkingNotes,
 )
-from holdfast.bundles.scratchpad import read_scratchpad
+from holdfast.bundles.scratchpad import read_notes
 from holdfast.ground.off_loop import off_loop
 from holdfast.ground.text import cut
 from holdfast.memories.rules import MIN_RELEVANCE
@@ -41,7 +41,9 @@ RECALLED = 3  # for each query
 NO_RECEIPT = "b-0000"  # as long as the one that takes its place
 QUERY_CHARS = 500
 REQUEST_CHARS = 4_000
-TURN_EVENTS, TURN_BYTES = 1_000, 8 << 20
+# How the session before ended.
+ENDED, ANSWERED, CUT_OFF = "ended", "answered at", "cut off at"
+WRITTEN, NOTED = "last event", "last note"  # without a request, and without events
 
 
 @dataclass(frozen=True)
@@ -86,11 +88,10 @@ class Gatherer:
     async def gather(self, wanted: BundleRequest) -> Gathered:
         judged = await self._find_judged(wanted)
         earlier = await self._find_earlier_session(wanted)
-        events = await self._list_last_turn(earlier)
-        request = _find_last_request(events)
+        request, request_before = await self._find_requests(wanted, earlier)
         reminding = await self._find_reminding_session(wanted, earlier)
-        notes = await self._read_notes(wanted.session, earlier)
-        repo, branch = _name_work(judged, earlier)
+        repo, branch = _name_work(judged, earlier or wanted.session)
+        notes = await self._read_notes(wanted, earlier, branch if judged else None)
         sets = _list_context_sets(reminding)
         paths = [*notes.in_progress, *notes.files, *sets.get("files", ())]
         return Gathered(
@@ -105,7 +106,8 @@ class Gatherer:
             context_sets=sets,
             context_source=_name_session(reminding),
             request=request,
-            last_session=_find_last_session(earlier, events),
+            request_before=request_before,
+            last_session=await self._find_last_session(wanted, earlier),
             notes=notes,
             missing=await off_loop(_list_missing, paths, wanted.place),
             fence_key=self.fence_key,
@@ -125,26 +127,82 @@ class Gatherer:
             return None
 
     async def _find_earlier_session(self, wanted: BundleRequest) -> Session | None:
-        """The session whose log is continued: the newest in this place that has events.
+        """The session that is continued, never the requesting one itself.
 
-        The requesting one counts once it has gone on for some turns, of which its client may have
-        lost the first; one that has just begun is handed what came before it.
+        The one that a caller names, else the one that the requesting one resumed, else the one in
+        this place in which something happened last.
         """
         if wanted.continues:
             return wanted.continues
-        session, place = wanted.session, wanted.place
-        if not place or (session and await self._has_gone_on(session)):
-            return session
-        excluded = session.id if session else None
-        found = await self.sessions.find_last_session(place, excluded)
-        return found or session
+        own = wanted.session
+        if own and own.resumed_from:
+            return await self.sessions.get_session(own.resumed_from)
+        if not wanted.place:
+            return None
+        return await self.sessions.find_last_session(wanted.place, wanted.session_id)
 
-    async def _has_gone_on(self, session: Session) -> bool:
-        if session.last_sequence < TURNS_GONE_ON:
-            return False
-        events = await self._list_turns(session, TURNS_GONE_ON)
-        requests = [event for event in events if event.type == "user_message"]
-        return len(requests) >= TURNS_GONE_ON
+    async def _find_requests(
+        self, wanted: BundleRequest, earlier: Session | None
+    ) -> tuple[LastRequest | None, LastRequest | None]:
+        """The last request, and the one of the session before where the first is not that one.
+
+        The session's own comes first once it has gone on for some turns, of which its client may
+        have lost the first; one that has just begun is handed what came before it.
+        """
+        before = await self._find_earlier_request(wanted, earlier)
+        if wanted.session is None:
+            return before, None
+        newest = await self.sessions.list_requests(wanted.session.id, TURNS_GONE_ON, REQUEST_CHARS)
+        if before is None or len(newest) >= TURNS_GONE_ON:
+            return _make_request(next(iter(newest), None)), before
+        return before, None
+
+    async def _find_earlier_request(
+        self, wanted: BundleRequest, earlier: Session | None
+    ) -> LastRequest | None:
+        """Of the session before; one that was only given prompts and commands hides no request."""
+        if earlier is None:
+            return None
+        event = await self.sessions.find_last_request(earlier.id, REQUEST_CHARS)
+        if event is not None or wanted.place is None:
+            return _make_request(event)
+        active = await self.sessions.list_active_sessions(wanted.place)
+        for session in [each for each in active if each.id != wanted.session_id]:
+            requests = await self.sessions.list_requests(session.id, 1, REQUEST_CHARS)
+            if requests:
+                return _make_request(requests[0], to=session.client or session.chatmode)
+        return None
+
+    async def _find_last_session(
+        self, wanted: BundleRequest, earlier: Session | None
+    ) -> LastSession | None:
+        """How it ended; of one that was resumed and has no events yet, how the one before did."""
+        if earlier is None:
+            return None
+        session = await self.sessions.find_session_with_events(earlier.id) or earlier
+        end, ends_at = await self._find_end(session)
+        return LastSession(
+            client=session.client or session.chatmode,
+            ends_at=ends_at,
+            end=end,
+            branch=session.git_branch or "",
+            environment=_get_environment(earlier) if wanted.has_sets else "",
+        )
+
+    async def _find_end(self, session: Session) -> tuple[str, datetime]:
+        if session.ended_at is not None:
+            return ENDED, session.ended_at
+        events = await self.sessions.list_turn_events(
+            session.id, max_turns=1, max_events=1, max_chars=1, max_bytes=1
+        )
+        if not events:
+            state = await self.sessions.get_state(session.id)
+            return NOTED, state.updated_at
+        [last] = events
+        if last.type == "model_message":
+            return ANSWERED, last.created_at
+        has_request = await self.sessions.list_requests(session.id)
+        return CUT_OFF if has_request else WRITTEN, last.created_at
 
     async def _find_reminding_session(
         self, wanted: BundleRequest, earlier: Session | None
@@ -159,29 +217,13 @@ class Gatherer:
             return None
         return await self.sessions.find_session_with_context(wanted.place)
 
-    async def _read_notes(self, own: Session | None, earlier: Session | None) -> WorkingNotes:
-        """From the scratchpad of the session itself, else from that of the one before."""
-        for session in (own, earlier):
-            if session is None:
-                continue
-            state = await self.sessions.get_state(session.id)
-            if state.scratchpad:
-                return read_scratchpad(state.scratchpad, f"scratchpad of {session.id}")
-        return WorkingNotes()
-
-    async def _list_last_turn(self, session: Session | None) -> list[SessionEvent]:
-        if session is None or not session.last_sequence:
-            return []
-        return await self._list_turns(session, 1)
-
-    async def _list_turns(self, session: Session, turns: int) -> list[SessionEvent]:
-        return await self.sessions.list_turn_events(
-            session.id,
-            max_turns=turns,
-            max_events=TURN_EVENTS,
-            max_chars=REQUEST_CHARS,
-            max_bytes=TURN_BYTES,
-        )
+    async def _read_notes(
+        self, wanted: BundleRequest, earlier: Session | None, branch: str | None
+    ) -> WorkingNotes:
+        """Field by field: from the session itself, the one before, else the newest of the place."""
+        first = [session.id for session in (wanted.session, earlier) if session]
+        found = await self.sessions.list_notes(wanted.place, first)
+        return read_notes(found, own_id=wanted.session_id, branch=branch)
 
     async def _recall(
         self, judged: JudgedContext | None, request: LastRequest | None
@@ -252,34 +294,19 @@ def _list_context_sets(session: Session | None) -> Mapping[str, Sequence[str]]:
     return {name: items for name, items in session.context.items() if name != "applet"}
 
 
-def _find_last_request(events: Sequence[SessionEvent]) -> LastRequest | None:
-    requests = [event for event in events if event.type == "user_message" and event.content]
-    not_erased = [event for event in requests if event.erased_at is None]
-    if not not_erased:
-        return None
-    last = not_erased[-1]
-    return LastRequest(
-        text=last.content,
-        source=f"event {last.id}",
-        said_at=last.created_at,
-    )
-
-
-def _find_last_session(
-    session: Session | None, events: Sequence[SessionEvent]
-) -> LastSession | None:
-    if session is None or not events:
-        return None
-    last = events[-1]
-    client = session.client or session.chatmode
-    is_answered = last.type == "model_message"
+def _get_environment(session: Session) -> str:
     environment = session.metadata.get("envHint")
-    return LastSession(
-        client=client,
-        ends_at=last.created_at,
-        is_answered=is_answered,
-        branch=session.git_branch or "",
-        environment=environment if isinstance(environment, str) else "",
+    return environment if isinstance(environment, str) else ""
+
+
+def _make_request(event: SessionEvent | None, to: str = "") -> LastRequest | None:
+    if event is None:
+        return None
+    return LastRequest(
+        text=event.content,
+        source=f"event {event.id}",
+        said_at=event.created_at,
+        to=to,
     )
 
 

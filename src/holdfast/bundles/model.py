@@ -35,15 +35,16 @@ class LastRequest:
     text: str
     source: str
     said_at: datetime
+    to: str = ""  # the client, where it was not the last session's
 
 
 @dataclass(frozen=True)
 class LastSession:
-    """Where the session before stopped."""
+    """Where the session before stopped: `end` says what happened at its end."""
 
     client: str
     ends_at: datetime
-    is_answered: bool
+    end: str
     branch: str = ""
     environment: str = ""
 
@@ -89,6 +90,7 @@ class Gathered:
     context_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     context_source: str = "context set"
     request: LastRequest | None = None
+    request_before: LastRequest | None = None  # of the last session, where `request` is its own
     last_session: LastSession | None = None
     notes: WorkingNotes = WorkingNotes()
     missing: frozenset[str] = frozenset()  # of the paths in sets and notes, those without a file

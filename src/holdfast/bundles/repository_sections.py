@@ -47,9 +47,8 @@ def _describe_last_session(gathered: Gathered) -> str:
     on = ""
     if last.branch and last.branch != gathered.branch:
         on = f" on {quote(last.branch, NAME_CHARS)}"
-    end = "answered at" if last.is_answered else "cut off at"
     at = format_moment(last.ends_at, gathered.now)
-    return f" Last session: {client}{on}, {end} {at}."
+    return f" Last session: {client}{on}, {last.end} {at}."
 
 
 def make_rules(rules: Sequence[str]) -> Section:

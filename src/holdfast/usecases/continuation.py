@@ -32,7 +32,7 @@ async def hand_over(
 ) -> str:
     """To whoever continues this session; `worktree` is what the caller may look at, if anything."""
     sets = await app.scope.sessions.get_resume_text(session.id, exists)
-    document = await make_document(app, worktree, continues=_name_log(session), has_sets=False)
+    document = await make_document(app, worktree, continues=session.id, has_sets=False)
     return "\n\n".join(part for part in (sets, document) if part)
 
 
@@ -93,10 +93,3 @@ async def build_bundle(
     except (GitMissingError, GitFailedError) as error:
         bundle = await app.bundles(None).build(phase, workstream_id, **about)
         return bundle, (f"Without the repository's notes: {error.message}",)
-
-
-def _name_log(session: Session) -> str:
-    """The session itself, or, while it has no events, the one that it continues."""
-    if not session.last_sequence and session.resumed_from:
-        return session.resumed_from
-    return session.id

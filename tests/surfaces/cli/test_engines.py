@@ -12,7 +12,7 @@ from tests.rig.commands import Call
 
 DIFFERS = re.compile(r" \S+ \d\d:\d\dZ · receipt b-[0-9a-f]{4}| \d\d:\d\d(?=[).])")
 DOCUMENT = """HOLDFAST implementation ·
-Kept on this machine; not checked against any checkout. Last session: architect, unanswered.
+Kept on this machine; not checked against any checkout. Last session: architect, ended.
 
 LAST REQUEST (user,)
 > harmless
