@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
-from holdfast.bundles.model import STALE_SHOWN, Gathered, Item, Section, WorkingNotes
+from holdfast.bundles.model import LINE_CHARS, STALE_SHOWN, Gathered, Item, Section, WorkingNotes
 from holdfast.bundles.quoting import (
     LABEL_CHARS,
     NAME_CHARS,
-    PATH_CHARS,
     PROSE_CHARS,
     TEXT_CHARS,
     WORD_CHARS,
@@ -27,6 +26,7 @@ from holdfast.ground.text import plural
 from holdfast.workstreams.model import JudgedContext, NotedChange, Staleness
 
 CONTEXT = "repo context"
+CHANGED_PATH_CHARS = 150  # so that what happened to it fits into its line
 
 _WORST_FIRST = ("gone", "changed", "new")
 
@@ -146,13 +146,13 @@ def make_changed(judged: JudgedContext, notes: WorkingNotes) -> Section:
     worst_first.sort(key=lambda change: change.path not in notes.in_progress)
     others = [change for change in judged.staleness.changed if change not in own]
     items = [_write_change(change) for change in worst_first]
-    folders = [quote(change.path, PATH_CHARS).rpartition("/")[0] for change in worst_first]
+    folders = [quote(change.path, CHANGED_PATH_CHARS).rpartition("/")[0] for change in worst_first]
     for at, (folder, before) in enumerate(zip(folders[1:], folders, strict=False), start=1):
         if folder and folder == before:
             items[at] = replace(items[at], text=items[at].text.removeprefix(f"{folder}/"))
     why = f"only {STALE_SHOWN} are shown"
     long_paths = list_shortened(
-        "changed", [change.path for change in worst_first], "git", PATH_CHARS
+        "changed", [change.path for change in worst_first], "git", CHANGED_PATH_CHARS
     )
     return list_section(
         "changed",
@@ -179,7 +179,7 @@ def _write_change(change: NotedChange) -> Item:
 
 def _describe_change(change: NotedChange) -> str:
     """With who changed it; what nobody committed yet is without a name."""
-    path = quote(change.path, PATH_CHARS)
+    path = quote(change.path, CHANGED_PATH_CHARS)
     what = quote(change.what, WORD_CHARS)
     has_lines = change.added is not None or change.removed is not None
     if has_lines and change.what == "changed":
@@ -190,6 +190,6 @@ def _describe_change(change: NotedChange) -> str:
         return text
     author = quote(change.author, WORD_CHARS)
     by = join_parts(quote_commit(change.commit), author)
-    if by:
+    if by and len(f"CHANGED {text} ({by})") <= LINE_CHARS:
         text += f" ({by})"
     return text
