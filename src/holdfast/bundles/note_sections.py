@@ -393,7 +393,8 @@ def _write_place_beside(evidence: JudgedEvidence, text: str) -> str:
     place = write_short_place(evidence)
     file, hash_mark, symbol = place.partition("#")
     name = symbol.rpartition(".")[2]
-    if hash_mark and re.search(rf"\b{re.escape(name)}\b", text):
+    is_plain_word = name.isalpha() and name.islower()
+    if hash_mark and (f"{name}(" in text or (name in text and not is_plain_word)):
         return file
     return place
 
