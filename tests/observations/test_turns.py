@@ -205,8 +205,10 @@ def test_the_recorded_hooks_of_each_client_form_one_turn(client: str):
         )
     )
 
+    results = [given for given in kept if given["event_type"] == "tool_result"]
     assert turn.request
-    assert len(turn.commands) == len(turn.answers) == 1
+    assert len(turn.commands) == len(results) >= 1
+    assert len(turn.answers) == 1
 
 
 JSON = st.recursive(

@@ -189,9 +189,14 @@ def _mark_decision(judged: JudgedDecision) -> tuple[str | None, str]:
         worst = _find_worst(standing)
         place = write_short_place(worst)
         return worst.verdict, f" [{worst.verdict}] {place}"
-    if find_completion(judged.decision.text or ""):
+    if _says_done(judged.decision.text or ""):
         return "said", " [said]"
     return None, ""
+
+
+def _says_done(text: str) -> bool:
+    """In what of it can be shown: the rest costs time and marks nothing."""
+    return find_completion(text[:LINE_CHARS]) is not None
 
 
 def _read_decision_id(judged: JudgedDecision) -> str:
@@ -268,7 +273,7 @@ def _describe_staleness(judged: JudgedContext) -> str:
 
 def _write_summary_line(line: str) -> Item:
     """A summary that says "done" has no evidence for it, so the line is marked."""
-    if find_completion(line):
+    if _says_done(line):
         return Item(write_line("[said] ", line), "working summary", "said", is_prose=True)
     return Item(write_line("| ", line), "working summary", is_prose=True)
 

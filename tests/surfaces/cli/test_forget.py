@@ -77,7 +77,7 @@ def test_contexts_proofs_and_receipts_are_erased_too(
     erased = call("forget", "--match", "hunter-2", "--yes", "--json").document
 
     assert "2 saved contexts\n1 proof\n1 receipt" in shown.out
-    assert len(erased["document_ids"]) == 4
+    assert len(erased["document_ids"]) == 5, "a proof is kept by time and by the files it ran on"
     assert erased["elsewhere"] == [
         str(repo.folder / "docs/context_summary.md"),
         str(repo.folder / "data/context/implementation_context.json"),

@@ -31,7 +31,7 @@ COMMANDS = [
     ("session", "verify"),
     ("context", "set", "files", "."),
     ("context", "show"),
-    ("forget", "--match", "nothing"),
+    ("forget", "--match", "no such words"),
     ("status",),
     ("import",),
     ("admin", "migrate"),
