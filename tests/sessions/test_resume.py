@@ -263,3 +263,26 @@ async def test_a_client_that_goes_on_continues_the_last_session_of_its_native_id
 
     following = await sessions.find_native_session("claude", "n1")
     assert (following.resumed_from, following.native_id) == (first.id, "n1")
+
+
+async def test_the_open_session_of_another_is_continued_apart_and_keeps_its_name(sessions):
+    s = await sessions.create_session("architect", "u1", name="spec", client="gemini")
+
+    apart = await sessions.resume_session(s.id, client="codex", native_id="n2", apart=True)
+
+    assert (apart.resumed_from, apart.client, apart.native_id) == (s.id, "codex", "n2")
+    assert apart.name is None
+    assert (await sessions.get_session(s.id)).name == "spec"
+
+
+async def test_the_request_of_a_turn_is_found_from_any_event_of_it(sessions):
+    s = await sessions.create_session("architect", "u1")
+    first = await sessions.append_event(s.id, "system_event", "system", "begun")
+    request = await sessions.append_event(s.id, "user_message", "user", "hi")
+    last = await sessions.append_event(s.id, "tool_result", "tool", "ok")
+
+    found = await sessions.find_turn_start(s.id, last.sequence)
+
+    assert found is not None
+    assert found.id == request.id
+    assert await sessions.find_turn_start(s.id, first.sequence) is None
