@@ -58,7 +58,8 @@ class EqualWork(Peer):
         return [(sequence, content) for _, _, sequence, _, _, content, *_ in rows]
 
     async def update_state(self, handle: str, change: dict[str, Any]) -> Any:
-        [(_, scratchpad, _)] = await self.change("update_state", (handle, json.dumps(change)))
+        values = (handle, json.dumps(change), "{}")
+        [(_, scratchpad, _)] = await self.change("update_state", values)
         return json.loads(scratchpad)
 
     async def get_state(self, handle: str) -> Any:
