@@ -149,6 +149,11 @@ async def test_a_bundle_masks_what_it_quotes_and_asks_memories_in_the_words_of_t
     assert bundle.text.count("[REDACTED:") >= 4
     assert "log in, the admin password is hunter2" in asked
     assert (await bundles.build("planning", worktree="/w")).text.count("[REDACTED:") >= 4
+    own = await start(sessions, "go on")
+    await sessions.append_event(own.id, "user_message", "user", "and now the letters")
+    later = await bundles.build("planning", worktree="/w", session_id=own.id)
+    assert "Last session's request" in later.text
+    assert "hunter2" not in later.text
 
 
 async def test_an_address_or_a_path_that_cannot_be_is_never_missing(bundles, sessions, tmp_path):

@@ -14,22 +14,28 @@ from typing import TYPE_CHECKING, Any
 from holdfast.ground.redaction import redact
 
 if TYPE_CHECKING:
-    from holdfast.bundles.model import Gathered
+    from holdfast.bundles.model import Gathered, LastRequest
 
 
 def mask_quoted(gathered: Gathered) -> Gathered:
     """After memories were recalled: a mark is not a word that was asked for."""
     key = gathered.fence_key
-    request, notes = gathered.request, gathered.notes
+    notes, last = gathered.notes, gathered.last_session
     return replace(
         gathered,
-        request=request and replace(request, text=_mask(request.text, key)),
+        request=_mask_request(gathered.request, key),
+        request_before=_mask_request(gathered.request_before, key),
+        last_session=last and replace(last, environment=_mask(last.environment, key)),
         notes=replace(notes, **_mask(vars(notes), key)),
         context_sets=_mask(gathered.context_sets, key),
         recalled=tuple(
             replace(memory, text=_mask(memory.text, key)) for memory in gathered.recalled
         ),
     )
+
+
+def _mask_request(request: LastRequest | None, key: bytes) -> LastRequest | None:
+    return request and replace(request, text=_mask(request.text, key))
 
 
 def _mask(value: Any, key: bytes) -> Any:
