@@ -212,7 +212,7 @@ def _log_ignored(client: Client, event_name: str) -> None:
         settings, _ = _load_settings()
         if (client.NAME, event_name) not in list_ignored(settings.home):
             Log(settings.home)(IGNORED, client=client.NAME, hook=event_name)
-    except Exception:
+    except (OSError, InvalidValueError):  # no data folder, or one that cannot be written
         return
 
 
