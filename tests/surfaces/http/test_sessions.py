@@ -182,12 +182,12 @@ def test_an_ended_session_refuses_events_and_continues_in_a_new_one(api, server)
 
 
 def test_a_new_session_is_handed_what_to_continue_from(api):
-    first = create_session(api, worktree="/work/payouts")
+    first = create_session(api, worktree="/r/payouts")
     event = {"type": "user_message", "role": "user", "content": "Stop after three letters"}
     api.post(f"/api/sessions/{first['id']}/events", json=event)
 
-    second = create_session(api, worktree="/work/payouts")
-    elsewhere = create_session(api, worktree="/work/invoices")
+    second = create_session(api, worktree="/r/payouts")
+    elsewhere = create_session(api, worktree="/r/invoices")
 
     assert "> Stop after three letters" in second["resume"]
     assert first["resume"] == elsewhere["resume"] == ""
