@@ -137,19 +137,12 @@ def _describe_uncommitted(staleness: Staleness) -> str:
 
 
 def make_changed(judged: JudgedContext, notes: WorkingNotes) -> Section:
-    """The noted files that are no longer as they were: those in work first, then the worst.
-
-    A folder is named once for files that follow.
-    """
+    """The noted files that are no longer as they were: those in work first, then the worst."""
     own = judged.own_changes
     worst_first = sorted(own, key=_weigh)
     worst_first.sort(key=lambda change: change.path not in notes.in_progress)
     others = [change for change in judged.staleness.changed if change not in own]
-    items = [_write_change(change) for change in worst_first]
-    folders = [quote(change.path, CHANGED_PATH_CHARS).rpartition("/")[0] for change in worst_first]
-    for at, (folder, before) in enumerate(zip(folders[1:], folders, strict=False), start=1):
-        if folder and folder == before:
-            items[at] = replace(items[at], text=items[at].text.removeprefix(f"{folder}/"))
+    items = _name_folders_once([_write_change(change) for change in worst_first])
     why = f"only {STALE_SHOWN} are shown"
     long_paths = list_shortened(
         "changed", [change.path for change in worst_first], "git", CHANGED_PATH_CHARS
@@ -173,8 +166,32 @@ def _weigh(change: NotedChange) -> tuple[int, int, str]:
     return kind, -(added + removed), change.path
 
 
+def _name_folders_once(items: Sequence[Item]) -> list[Item]:
+    """Of files in the same folder that follow each other, only the first with its folder."""
+    named = []
+    before = ""
+    for item in items:
+        path, _, _ = item.text.partition(" ")
+        folder, slash, _ = path.rpartition("/")
+        if folder and folder == before:
+            item = replace(item, text=item.text.removeprefix(folder + slash))
+        named.append(item)
+        before = folder
+    return named
+
+
 def _write_change(change: NotedChange) -> Item:
     return Item(_describe_change(change), "git")
+
+
+def _describe_counts(change: NotedChange) -> str:
+    """The lines that were added and removed, without what is none."""
+    counts = []
+    if change.added:
+        counts.append(f"+{change.added}")
+    if change.removed:
+        counts.append(f"-{change.removed}")
+    return " ".join(counts)
 
 
 def _describe_change(change: NotedChange) -> str:
@@ -183,8 +200,7 @@ def _describe_change(change: NotedChange) -> str:
     what = quote(change.what, WORD_CHARS)
     has_lines = change.added is not None or change.removed is not None
     if has_lines and change.what == "changed":
-        counts = (f"+{change.added}" if change.added else "", f"-{change.removed or 0}")
-        what = " ".join(count for count in counts if count not in ("", "-0")) or what
+        what = _describe_counts(change) or what
     text = f"{path} {what}"
     if not change.is_committed:
         return text
