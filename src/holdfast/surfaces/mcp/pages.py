@@ -212,19 +212,14 @@ def _list_history(judged: JudgedContext) -> Iterator[PageEntry]:
     context = judged.context
     for other in context.fields.other_summaries or ():
         if other.text:
-            yield _enter_old("other_summaries", _pick_summary(other), judged.is_own(other))
+            yield PageEntry("other_summaries", _pick_summary(other), judged.is_own(other))
     failed = context.failed_run
     earlier = [run for run in context.last_errors if failed is None or run.uid != failed.uid]
     for run in reversed(earlier):
-        yield _enter_old("last_errors", make_run(run), judged.is_own(run))
+        yield PageEntry("last_errors", make_run(run), judged.is_own(run))
     for proof in judged.proofs:
         short = proof.to_short_dict(judged.tree)
         yield PageEntry("proofs", {**short, "command": shlex.join(proof.command)})
-
-
-def _enter_old(section: str, value: dict[str, Any], is_own: bool) -> PageEntry:
-    origin = {} if is_own else {"is_own": False}
-    return PageEntry(section, {**value, **origin}, is_own)
 
 
 def _enter_claim(judged: JudgedClaim) -> PageEntry:
@@ -240,13 +235,13 @@ def _list_newest_claims(judged: JudgedContext) -> list[JudgedClaim]:
 
 
 def make_decision(judged: JudgedDecision) -> dict[str, Any]:
-    names = ("id", "text", "status", "because", "by", "updated_at", "of", "is_own")
+    names = ("id", "text", "status", "because", "by", "updated_at", "of")
     return _pick(judged.to_dict(), *names)
 
 
 def make_claim(judged: JudgedClaim) -> dict[str, Any]:
     """A claim with its verdict; of its evidence what a reader needs."""
-    known = ("id", "claim", "kind", "verdict", "holds", "claimed_at", "of", "is_own")
+    known = ("id", "claim", "kind", "verdict", "holds", "claimed_at", "of")
     claim = _pick(judged.to_dict(), *known)
     names = ("text", "verdict", "why")
     pieces = []
@@ -325,7 +320,7 @@ def _halve(entry: PageEntry) -> tuple[Any, Any] | None:
     longest = max(parts, key=lambda name: count_chars(value[name]))
     whole = value[longest]
     middle = _find_middle(whole)
-    rest = {**_pick(value, "id", "is_own"), title: "", longest: whole[middle:], "continued": True}
+    rest = {**_pick(value, "id"), title: "", longest: whole[middle:], "continued": True}
     return {**value, longest: whole[:middle]}, rest
 
 
