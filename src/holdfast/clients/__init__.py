@@ -1,10 +1,15 @@
-"""The agent programs: one file each, and nothing about any of them elsewhere."""
+"""The agent programs: one folder each, and nothing about any of them elsewhere.
+
+In a client's folder `__init__` says what its hooks mean, `transcript` reads what it wrote down
+itself, and `setup` wires it. A hook loads the first of them only.
+"""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.clients.contract import Client
+    from holdfast.clients.transcript import TranscriptReader
 
 CLIENTS = ("claude", "codex", "gemini")
 WITHOUT_FILE = ("opencode",)  # known by name only
@@ -22,6 +27,14 @@ def find_client(name: str) -> Client | None:
 
     client: Client = import_module(f"holdfast.clients.{name}")
     return client
+
+
+def get_reader(client: Client) -> TranscriptReader:
+    """What reads the transcripts of a client."""
+    from importlib import import_module
+
+    reader: TranscriptReader = import_module(f"holdfast.clients.{client.NAME}.transcript")
+    return reader
 
 
 def text_limit(name: str) -> int | None:

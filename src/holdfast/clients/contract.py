@@ -31,8 +31,18 @@ if TYPE_CHECKING:
         RESUMES_SILENTLY: bool  # another session that is chosen in a menu fires no hook of its own
         PROJECT_VARIABLE: str | None
 
+        # What each hook that `init` wires tells; any other hook is accepted and says less.
+        MOMENTS: Mapping[str, str]
+        TEXT_EVENT: str  # the hook with whose answer the model is handed our text
+        TELLS_OF_COMPACTION: (
+            bool  # that hook, too, fires after one; else only the transcript shows it
+        )
+
         def parse(self, event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
             """What the payload means, or None when it is nothing to keep or not this client's."""
+
+        def reply(self, event_name: str, text: str) -> str:
+            """What the hook prints so that the model reads the text."""
 
 
 # Together they fit into one line of the spool (4 MiB, 64 levels), where accepted input waits.
@@ -43,6 +53,17 @@ PARTS_BYTES = 2 * INPUT_BYTES + 1000  # a name and an input, each with its note 
 
 
 STARTED, ENDED = "SessionStart", "SessionEnd"
+# The moments of a session that a hook tells of.
+START, PROMPT, CALL, TURN_END, SUBAGENT_END, END = (
+    "start",
+    "prompt",
+    "call",
+    "turn_end",
+    "subagent_end",
+    "end",
+)
+# The name of a session that `init` and `doctor` make up to see whether an installed hook answers.
+CHECK_ID = "holdfast-check"
 # In the place of an event's type, where a hook reports a change of its session and no event.
 SESSION_RESUMED, SESSION_ENDED = "session_resumed", "session_ended"
 
@@ -172,6 +193,12 @@ def parse_common(
         content=cut_to_fit(make_storable(content), CONTENT_BYTES),
         parts=parts,
     )
+
+
+def reply_in_common(event_name: str, text: str) -> str:
+    """Three of the four programs read the same answer; one refuses any key beside these."""
+    output = {"hookEventName": event_name, "additionalContext": text}
+    return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False)
 
 
 def make_storable(text: str) -> str:

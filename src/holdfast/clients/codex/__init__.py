@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from holdfast.clients.contract import HookEvent, parse_common
+from holdfast.clients.contract import (
+    CALL,
+    END,
+    PROMPT,
+    START,
+    SUBAGENT_END,
+    TURN_END,
+    HookEvent,
+    parse_common,
+    reply_in_common,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +27,17 @@ MESSAGES = {
 }
 TOOLS = {"PostToolUse": "tool_response"}
 EVENTS = (*MESSAGES, *TOOLS)
+MOMENTS = {
+    "SessionStart": START,
+    "UserPromptSubmit": PROMPT,
+    "PreToolUse": CALL,
+    "Stop": TURN_END,
+    "Interrupt": TURN_END,
+    "SubagentStop": SUBAGENT_END,
+    "SessionEnd": END,
+}
+TEXT_EVENT = "SessionStart"
+TELLS_OF_COMPACTION = True
 TEXT_CHARS = 9_500  # at about 2,500 tokens the middle is cut out
 INTRODUCED_AS = "codex"
 NATIVE_ID_META = (("sessionId",), ("x-codex-turn-metadata", "session_id"))
@@ -29,3 +50,7 @@ PROJECT_VARIABLE = None
 
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
     return parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS)
+
+
+def reply(event_name: str, text: str) -> str:
+    return reply_in_common(event_name, text)
