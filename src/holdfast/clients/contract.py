@@ -71,7 +71,17 @@ SESSION_RESUMED, SESSION_ENDED = "session_resumed", "session_ended"
 class HookEvent:
     """Something that happened in a client's session, ready to be kept."""
 
-    __slots__ = ("client", "content", "cwd", "event_id", "event_type", "native_id", "parts", "role")
+    __slots__ = (
+        "client",
+        "content",
+        "cwd",
+        "event_id",
+        "event_type",
+        "key",
+        "native_id",
+        "parts",
+        "role",
+    )
 
     def __init__(
         self,
@@ -84,6 +94,7 @@ class HookEvent:
         role: str,
         content: str,
         parts: dict[str, Any] | None = None,
+        key: str | None = None,
     ):
         self.client = client
         self.native_id = native_id
@@ -93,6 +104,7 @@ class HookEvent:
         self.role = role
         self.content = content
         self.parts = parts
+        self.key = key  # of the record in the transcript; None where only its text can tell
 
 
 class HookOrigin:

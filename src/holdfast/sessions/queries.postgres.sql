@@ -1060,3 +1060,42 @@ begin
         from newest n;
 end
 $$;
+
+-- find_capture
+-- What is known of a client's own session beside its log.
+create or replace function context.find_capture(p_workspace text, p_developer text, p_client text, p_native_id text)
+returns table (state text, revision bigint)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select c.state::text, c.revision from context.captures c
+        where c.workspace_id = p_workspace and c.developer_id = p_developer and c.client = p_client
+          and c.native_id = p_native_id;
+end
+$$;
+
+-- save_capture
+-- Only on top of the revision that was read (0 where there was none); no row where another process was faster.
+create or replace function context.save_capture(
+    p_workspace text, p_developer text, p_client text, p_native_id text, p_state text, p_expected bigint
+) returns table (revision bigint)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    if p_expected = 0 then
+        return query
+            insert into context.captures as c
+                   (workspace_id, developer_id, client, native_id, state, revision, updated_at)
+            values (p_workspace, p_developer, p_client, p_native_id, p_state::jsonb, 1, clock_timestamp())
+            on conflict do nothing
+            returning c.revision;
+        return;
+    end if;
+    return query
+        update context.captures c set state = p_state::jsonb, revision = c.revision + 1, updated_at = clock_timestamp()
+        where c.workspace_id = p_workspace and c.developer_id = p_developer and c.client = p_client
+          and c.native_id = p_native_id and c.revision = p_expected
+        returning c.revision;
+end
+$$;

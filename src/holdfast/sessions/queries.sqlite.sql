@@ -464,3 +464,20 @@ select coalesce(sum(last_sequence), 0),
                where workspace_id = ?1 and developer_id = ?2 and started_at > ''
                order by started_at desc, id desc limit 1 offset ?3)
 from newest;
+
+-- find_capture
+-- What is known of a client's own session beside its log.
+select state, revision from captures
+where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4;
+
+-- save_capture
+-- Only on top of the revision that was read (0 where there was none); no row where another process was faster.
+update captures set state = ?5, revision = revision + 1, updated_at = now_utc()
+where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4 and revision = ?6
+returning revision;
+insert into captures (workspace_id, developer_id, client, native_id, state, revision, updated_at)
+select ?1, ?2, ?3, ?4, ?5, 1, now_utc()
+where ?6 = 0
+  and not exists (select 1 from captures
+                  where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4)
+returning revision;

@@ -381,6 +381,27 @@ class SessionStore:
             raise _make_ended_error(session)
         return row
 
+    # --- what a client's transcripts were read up to ----------------------------------------------
+
+    async def find_capture(self, client: str, native_id: str) -> tuple[dict[str, Any], int]:
+        """Its state and revision; empty and 0 where nothing was captured yet."""
+        query = QUERIES["find_capture"]
+        rows = await self.database.read(query, *self.owner, client, native_id)
+        row = get_first(rows)
+        if row is None:
+            return {}, 0
+        text, revision = row
+        return json.loads(text), int(revision)
+
+    async def save_capture(
+        self, client: str, native_id: str, state: dict[str, Any], expected_revision: int
+    ) -> bool:
+        """Whether it was saved: not where another process has saved it since it was read."""
+        text = json.dumps(state, ensure_ascii=True)
+        query = QUERIES["save_capture"]
+        head = (*self.owner, client, native_id)
+        return bool(await self.database.write(query, *head, text, expected_revision))
+
     async def count_events(self, max_sessions: int, max_rows: int) -> Row:
         """Of the newest sessions: numbers given out, rows, sessions, and whether there are older
         ones; at a cost that the two limits bound.

@@ -1,9 +1,10 @@
 """`holdfast hook CLIENT EVENT`: what a client calls while a person waits.
 
-It appends one event, or spools it when the store is busy or down. It never fails, never waits long
-and prints nothing, except on stderr that an event has no data folder or could not be kept anywhere.
-So it imports little,
-reads no more than there is, and suppresses every error after having counted it.
+It appends one event, or spools it when the store is busy or down; at the end of a turn it reads the
+client's transcript; and where the client takes it, it prints the document to continue from, and
+nothing else. It never fails, never waits long, and says on stderr only that an event has no data
+folder or could not be kept anywhere. So it imports little, reads no more than there is, and
+suppresses every error after having counted it.
 """
 
 from __future__ import annotations
@@ -17,11 +18,16 @@ import time
 from holdfast.app import App
 from holdfast.clients import find_client
 from holdfast.clients.contract import (
+    CHECK_ID,
     CONTENT_BYTES,
+    END,
     ENDED,
     SESSION_ENDED,
     SESSION_RESUMED,
+    START,
     STARTED,
+    SUBAGENT_END,
+    TURN_END,
     cut_to_fit,
     make_change,
     make_storable,
@@ -39,13 +45,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from holdfast.clients.contract import Client, HookEvent
+    from holdfast.clients.contract import Client, HookEvent, HookOrigin
 
 PAYLOAD_BYTES = 16 << 20
 SILENCE_SECONDS = 2.0
 READ_SECONDS = 4.0  # however slowly it drips
 WAIT_SECONDS = 1.0  # for the store; what takes longer is spooled
+TEXT_SECONDS = 3.0  # for the document to continue from
 DRAIN_LIMIT = 100
+READING = (START, TURN_END, SUBAGENT_END, END)  # moments at which transcripts are read
 
 FAILED, IGNORED = "hook_failed", "hook_ignored"
 FOUND_AT_HOME = ("HOLDFAST_DATABASE", "HOLDFAST_DEVELOPER")  # where they are not set
@@ -59,13 +67,14 @@ class UnreadableError(InvalidValueError):
 def main(arguments: Sequence[str]) -> int:
     """Always 0: whatever goes wrong here, the agent goes on."""
     client = None
+    started_at = time.monotonic()
     given = [argument for argument in arguments if argument != "--json"]  # every command takes it
     try:
         if len(given) == 2:
             client = find_client(given[0])
         if client is None:
             raise InvalidValueError("hook", given, "is not wired to a client that is known")
-        handle(client, given[1])
+        handle(client, given[1], started_at)
     except BaseException as error:  # Ctrl-C as well: it was meant for the agent
         name = client.NAME if client else None
         _log_failure(error, name)
@@ -73,8 +82,8 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def handle(client: Client, event_name: str) -> None:
-    """Store the event that the client writes to stdin, if it is one to store."""
+def handle(client: Client, event_name: str, started_at: float) -> None:
+    """Store the event that the client writes to stdin, and answer it where an answer is taken."""
     try:
         payload = read_payload(0)
     except UnreadableError as error:
@@ -82,31 +91,145 @@ def handle(client: Client, event_name: str) -> None:
         raise
     if payload is None:
         raise InvalidValueError("payload", "", "is not a JSON object")
-    take_payload(client, event_name, payload)
+    text = take_payload(client, event_name, payload)
+    if text:
+        print(client.reply(event_name, text), flush=True)
+    if event_name in list_known(client):
+        _leave_mark(client, event_name, payload, time.monotonic() - started_at, len(text or ""))
 
 
-def take_payload(client: Client, event_name: str, payload: dict[str, Any]) -> None:
-    """Say which session the client is in, and store what happened there, where it is kept."""
+def take_payload(client: Client, event_name: str, payload: dict[str, Any]) -> str | None:
+    """Say which session the client is in, and store what happened there, where it is kept.
+
+    Returns what its model is handed now.
+    """
     if event_name not in list_known(client):
         _log_ignored(client, event_name)
     origin = parse_origin(client, event_name, payload)
-    if origin is None:
-        return
+    if origin is None or origin.native_id == CHECK_ID:
+        return None
     event = client.parse(event_name, payload) or parse_change(origin, event_name, payload)
     try:
         settings, wrong = _load_settings()
     except InvalidValueError as no_home:
         if event:
             _keep_without_home(event, no_home.message)
-        return
-    is_switched = False
-    if not wrong:
-        is_switched = capture.register_process(settings, origin)
+        return None
+    if not capture.is_wanted(settings, origin):
+        return None
+    events = _list_events(client, origin, event, None if wrong else settings)
+    records = [capture.make_record(each, settings, wrong) for each in events]
+    if wrong:
+        _spool_until_fixed(settings, client, records, wrong)
+        return None
+    if records or event_name in (client.TEXT_EVENT, *_list_reading(client)):
+        return _take_records(settings, client, event_name, payload, origin, records)
+    return None
+
+
+def _take_records(
+    settings: Settings,
+    client: Client,
+    event_name: str,
+    payload: dict[str, Any],
+    origin: HookOrigin,
+    records: Sequence[dict[str, Any]],
+) -> str | None:
+    if sqlite_path(settings.database) is None:
+        _silence()
+    text = None
+    with App(settings, wait_seconds=WAIT_SECONDS) as app:
+        if event_name in _list_reading(client):
+            _read_transcripts(app, client, event_name, payload, origin)
+        if event_name == client.TEXT_EVENT:
+            # Before a request is stored: it is about what came before it.
+            text = _make_text(app, client, origin, payload)
+        for record in records:
+            _store_or_spool(app, record)
+    return text
+
+
+def _list_reading(client: Client) -> list[str]:
+    """The hooks with which transcripts are read."""
+    return [event_name for event_name, moment in client.MOMENTS.items() if moment in READING]
+
+
+def _list_events(
+    client: Client, origin: HookOrigin, event: HookEvent | None, settings: Settings | None
+) -> list[HookEvent]:
+    """What a hook reports, after having said which session its program is in."""
+    is_switched = settings is not None and capture.register_process(settings, origin)
     if event is None:
-        return
+        return []
     if is_switched and client.RESUMES_SILENTLY and event.event_type != SESSION_ENDED:
-        store_event(make_change(origin, SESSION_RESUMED), settings, wrong)
-    store_event(event, settings, wrong)
+        return [make_change(origin, SESSION_RESUMED), event]
+    return [event]
+
+
+def _spool_until_fixed(
+    settings: Settings,
+    client: Client,
+    records: Sequence[dict[str, Any]],
+    wrong: dict[str, InvalidValueError],
+) -> None:
+    with App(settings, wait_seconds=WAIT_SECONDS) as app:
+        for record in records:
+            app.spool.add(record)
+    for error in wrong.values():
+        _log_failure(error, client.NAME)
+
+
+def _read_transcripts(
+    app: App, client: Client, event_name: str, payload: dict[str, Any], origin: HookOrigin
+) -> None:
+    """What cannot be read or stored now is read at the next end of a turn, or at the next start."""
+    from holdfast.usecases import handing_over
+
+    path = payload.get("transcript_path")
+    try:
+        if not _is_spool_free(app):  # what waits there came first
+            return
+        if client.MOMENTS[event_name] == START:
+            app.run(handing_over.catch_up(app, client, origin))
+        elif isinstance(path, str) and path:
+            app.run(handing_over.capture_turn(app, client, origin, path))
+    except Exception as error:
+        _log_failure(error, client.NAME)
+
+
+def _make_text(app: App, client: Client, origin: HookOrigin, payload: dict[str, Any]) -> str | None:
+    """An agent rather goes on without our text than waits for it."""
+    import signal
+
+    from holdfast.usecases import handing_over
+
+    def give_up(number: int, frame: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, TEXT_SECONDS)
+    try:
+        return app.run(handing_over.hand_over(app, client, origin, payload))
+    except Exception as error:
+        _log_failure(error, client.NAME)
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _leave_mark(
+    client: Client, event_name: str, payload: dict[str, Any], seconds: float, chars: int
+) -> None:
+    """When it fired last, for a person who asks whether it does."""
+    from holdfast.storage.hook_marks import HookMarks
+
+    settings, _ = _load_settings()
+    marks = HookMarks(settings.home)
+    if payload.get("session_id") == CHECK_ID:
+        marks.record_check(client.NAME, event_name)
+    elif payload.get("hook_event_name") == event_name:
+        marks.record(client.NAME, event_name, 1000 * seconds, chars)
 
 
 def read_payload(descriptor: int) -> dict[str, Any] | None:
@@ -135,19 +258,6 @@ def read_payload(descriptor: int) -> dict[str, Any] | None:
     if size > PAYLOAD_BYTES:
         raise InvalidValueError("payload", size, f"is longer than {PAYLOAD_BYTES:,} bytes")
     return _parse(data, is_complete=True)
-
-
-def store_event(event: HookEvent, settings: Settings, wrong: dict[str, InvalidValueError]) -> None:
-    """Store it, or spool it behind what is waiting already, so that the order holds."""
-    for error in wrong.values():
-        _log_failure(error, event.client)
-    if sqlite_path(settings.database) is None:
-        _silence()
-    record = capture.make_record(event, settings, wrong)
-    with App(settings, wait_seconds=WAIT_SECONDS) as app:
-        _store_or_spool(app, record, may_store=not wrong)
-    if app.left_behind:
-        _leave_at_once()
 
 
 def reject(client: Client, event_name: str, error: UnreadableError) -> None:
@@ -224,10 +334,11 @@ def _describe_failure(logged: dict[str, Any]) -> dict[str, str | None]:
     return facts
 
 
-def _store_or_spool(app: App, record: dict[str, Any], *, may_store: bool) -> None:
+def _store_or_spool(app: App, record: dict[str, Any]) -> None:
+    """Store it, or spool it behind what is waiting already, so that the order holds."""
     database = None
     try:
-        if may_store and _is_spool_free(app):
+        if _is_spool_free(app):
             database = app.database
     except BaseException as error:
         app.spool.add(record)  # the error is about the store or the spool, not about this record
@@ -252,13 +363,6 @@ def _keep_without_home(event: HookEvent, reason: str) -> None:
     record = capture.make_record(event, settings, {*wrong, *guessed})
     place = keep_without_home(record, reason, lock_seconds=WAIT_SECONDS)
     _report(f"{reason} Until then an event waits in {place}.")
-
-
-def _leave_at_once() -> None:
-    """Without the interpreter's own end, which waits for every thread."""
-    for stream in filter(None, (sys.stdout, sys.stderr)):  # None where it is closed
-        stream.flush()
-    os._exit(0)
 
 
 def _has_more(descriptor: int, seconds: float) -> bool:

@@ -5,13 +5,18 @@ This is the path of a hook, so it loads no dataclasses.
 
 from __future__ import annotations
 
+import os
+
 from holdfast.clients.contract import SESSION_ENDED, SESSION_RESUMED
+from holdfast.errors import HoldfastError
 from holdfast.ground import ids, process_tree
 from holdfast.ground.settings import Owner
 from holdfast.sessions import rules
 from holdfast.sessions.errors import EventConflictError, SessionEndedError
 from holdfast.sessions.store import SessionStore
+from holdfast.storage.enrolment import Enrolment
 from holdfast.storage.mark import mark_store
+from holdfast.storage.off_sessions import OffSessions
 from holdfast.storage.processes import Processes
 from holdfast.usecases.location import locate_branch, locate_worktree
 
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
 
     from holdfast.clients.contract import HookEvent, HookOrigin
     from holdfast.ground.settings import Settings
+    from holdfast.sessions.rules import CheckedEvent
     from holdfast.storage.database import Database
 
 OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
@@ -51,6 +57,18 @@ def register_process(settings: Settings, origin: HookOrigin) -> bool:
     return {**before, "native_id": origin.native_id} == row
 
 
+def is_wanted(settings: Settings, origin: HookOrigin) -> bool:
+    """Whether hooks work where this one fired, and its session is not kept out of everything.
+
+    A folder that is gone belongs to a session that was captured while it was there.
+    """
+    if OffSessions(settings.home).has(origin.client, origin.native_id):
+        return False
+    if not os.path.isdir(origin.cwd):
+        return True
+    return Enrolment(settings.home).find(locate_worktree(origin.cwd)) is not None
+
+
 def make_record(
     event: HookEvent, settings: Settings, unknown: Collection[str] = ()
 ) -> dict[str, Any]:
@@ -59,6 +77,7 @@ def make_record(
     Fields that depend on `unknown` settings stay empty; the process that stores it sets them.
     """
     worktree = locate_worktree(event.cwd)
+    content, parts = mask_secrets(event.content, event.parts, settings.home)
     store = None
     if "HOLDFAST_DATABASE" not in unknown:
         store = mark_store(settings.database, settings.home)
@@ -73,8 +92,9 @@ def make_record(
             "id": event.event_id,
             "type": event.event_type,
             "role": event.role,
-            "content": event.content,
-            "parts": event.parts,
+            "content": content,
+            "parts": parts,
+            "mark": _make_mark(event),
         },
     }
     if OWNER_SETTINGS.intersection(unknown):
@@ -93,7 +113,7 @@ def with_owner(record: dict[str, Any], settings: Settings) -> dict[str, Any]:
         "workspace_id": owner.workspace_id,
         "developer_id": owner.developer_id,
         "user_id": settings.developer,
-        "event": {**event, "id": _make_event_id(owner, event["id"])},
+        "event": {**event, "id": _name_known(owner, event["id"])},
     }
 
 
@@ -118,17 +138,44 @@ async def store_record(database: Database, owner: Owner, record: dict[str, Any])
     session_id = await store.find_native_id(client, native_id)
     if session_id is None and await store.has_event(event.id):
         return  # duplicate delivery: the session ended between the two
+    if given.get("mark"):
+        await _store_unmatched(store, record, event)
+        return
     if session_id is None:
-        session_id = await _start_session(store, client, native_id, record)
+        session_id = await start_session(store, describe_session(record))
     try:
         await store.append_events(session_id, [event], None)
     except EventConflictError:
-        if not await store.has_event(event.id, event.content_hash):
+        if not await store.has_event(event.id):
             raise
-        # Duplicate delivery: the first one is in a session that has ended since.
+        # Delivered twice, or in the transcript's words before: the first one counts.
     except SessionEndedError:  # between the look-up and the append
-        session_id = await _start_session(store, client, native_id, record)
+        session_id = await start_session(store, describe_session(record))
         await store.append_events(session_id, [event], None)
+
+
+async def _store_unmatched(
+    store: SessionStore, record: dict[str, Any], event: CheckedEvent
+) -> None:
+    """An event that the transcript has under an id of its own: it is known by its text there."""
+    from holdfast.usecases import transcripts  # a prompt of most clients never gets here
+
+    mark = record["event"]["mark"]
+    native = record["client"], record["native_id"]
+
+    async def store_once(inside: SessionStore) -> None:
+        state, revision = await inside.find_capture(*native)
+        if await inside.has_event(event.id) or transcripts.is_in_transcript(state, mark):
+            return
+        session_id = await inside.find_native_id(*native)
+        if session_id is None:
+            session_id = await start_session(inside, describe_session(record))
+        await inside.append_events(session_id, [event], None)
+        waiting = transcripts.add_unmatched(state, mark)
+        if not await inside.save_capture(*native, waiting, revision):
+            raise transcripts.CaptureRacedError("The capture of a session was raced.")
+
+    await store.in_transaction(store_once)
 
 
 async def _store_change(store: SessionStore, record: dict[str, Any]) -> None:
@@ -145,22 +192,26 @@ async def _store_change(store: SessionStore, record: dict[str, Any]) -> None:
     await store.in_transaction(lambda inside: changing.resume_native(inside, client, native_id))
 
 
-async def _start_session(
-    store: SessionStore, client: str, native_id: str, record: dict[str, Any]
-) -> str:
+def describe_session(record: dict[str, Any]) -> dict[str, Any]:
+    """What a session that begins with this record is made of, checked."""
+    client = rules.check_label("client", record["client"])
     worktree = record["worktree"]
     if worktree is not None:
         worktree = rules.check_worktree(worktree)
     branch = record.get("git_branch")  # missing in a record of an older version
-    fields = {
+    return {
         "chatmode": client,
         "user_id": rules.check_label("user_id", record["user_id"]),
         "client": client,
-        "native_id": native_id,
+        "native_id": rules.check_label("native_id", record["native_id"]),
         "worktree": worktree,
         "git_branch": rules.check_optional_label("git_branch", branch),
     }
-    if await store.find_last_native(client, native_id) is None:
+
+
+async def start_session(store: SessionStore, fields: dict[str, Any]) -> str:
+    """One that continues the last of the same native id, where there is one."""
+    if await store.find_last_native(fields["client"], fields["native_id"]) is None:
         return await store.start_session(**fields)
     from holdfast.sessions import changing  # only where a client goes on after an end
 
@@ -168,13 +219,53 @@ async def _start_session(
     return session.id
 
 
-def _make_event_id(owner: Owner, event_id: object) -> object:
-    """A client may report one event to two people; a random id already belongs to one person."""
+# --- what is kept of an event ---------------------------------------------------------------------
+
+
+def mask_secrets(
+    content: str, parts: dict[str, Any] | None, home: str
+) -> tuple[str, dict[str, Any] | None]:
+    """A log of an agent's work holds all that passed by, keys and passwords too."""
+    from holdfast.ground.redaction import find_secrets, redact, redact_value
+
+    if parts is None and not find_secrets(content):
+        return content, None
+    key = _find_mask_key(home)
+    masked_parts = None
+    if parts is not None:
+        masked_parts, _ = redact_value(parts, key=key)
+    return redact(content, key=key).text, masked_parts
+
+
+def _find_mask_key(home: str) -> bytes:
+    """Of the data folder, so that the same secret is known again; a random one without it."""
+    from holdfast.ground.fence import fence_key
+
+    try:
+        return fence_key(home)
+    except (OSError, HoldfastError):
+        return os.urandom(16)
+
+
+def _make_mark(event: HookEvent) -> list[str] | None:
+    if event.key is not None or event.event_type in (SESSION_RESUMED, SESSION_ENDED):
+        return None
+    from holdfast.usecases.transcripts import mark_text
+
+    return mark_text(event.event_type, event.content)
+
+
+def _name_known(owner: Owner, event_id: object) -> object:
     known = ids.parse_id(event_id)
     if known is None:
         return event_id
-    version = known[14]
+    return name_event(owner.workspace_id, owner.developer_id, known)
+
+
+def name_event(workspace_id: str, developer_id: str, event_id: str) -> str:
+    """A client may report one event to two people; a random id already belongs to one person."""
+    version = event_id[14]
     is_random = version == "7"
     if is_random:
         return event_id
-    return ids.named_id("event", owner.workspace_id, owner.developer_id, known)
+    return ids.named_id("event", workspace_id, developer_id, event_id)

@@ -324,6 +324,28 @@ create trigger session_state_keeps_its_session before update on context.session_
     execute function holdfast.refuse();
 grant select, insert, update (scratchpad, cleared, updated_at) on context.session_state to holdfast_runtime;
 
+create table context.captures (
+    workspace_id text collate "C" not null,
+    developer_id text collate "C" not null,
+    client text collate "C" not null,
+    native_id text collate "C" not null,
+    state jsonb not null check (jsonb_typeof(state) = 'object'),
+    revision bigint not null,
+    updated_at timestamptz not null,
+    primary key (workspace_id, developer_id, client, native_id)
+) with (fillfactor = 60);
+comment on table context.captures is
+    'How far the transcripts of a client''s session were read, and what it was handed; nothing of its content';
+
+call holdfast.put_walls('context', 'captures', 'are');
+create trigger captures_keep_their_session before update on context.captures
+    for each row
+    when ((new.workspace_id, new.developer_id, new.client, new.native_id)
+          <> (old.workspace_id, old.developer_id, old.client, old.native_id)
+          or new.revision <= old.revision)
+    execute function holdfast.refuse();
+grant select, insert, update (state, revision, updated_at) on context.captures to holdfast_runtime;
+
 create table context.erasures (
     workspace_id text collate "C" not null,
     event_id uuid not null,

@@ -208,6 +208,18 @@ create table session_state (
     foreign key (workspace_id, developer_id, session_id) references sessions (workspace_id, developer_id, id)
 ) strict;
 
+-- How far the transcripts of a client's session were read, and what it was handed. Nothing of its content.
+create table captures (
+    workspace_id text not null,
+    developer_id text not null,
+    client text not null,
+    native_id text not null,
+    state text not null check (json_type(state) = 'object'),
+    revision integer not null,
+    updated_at text not null,
+    primary key (workspace_id, developer_id, client, native_id)
+) strict;
+
 -- The tombstone of an erased event, and the audit row of its erasure: the hash stays, the content is erased.
 create table erasures (
     workspace_id text not null,
@@ -283,6 +295,22 @@ create trigger session_state_keeps_its_session before update on session_state
 when (new.rowid, new.workspace_id, new.session_id, new.developer_id)
      != (old.rowid, old.workspace_id, old.session_id, old.developer_id)
 begin select raise(abort, 'session_state keeps its session'); end;
+
+create trigger captures_are_not_deleted before delete on captures
+begin select raise(abort, 'captures are not deleted'); end;
+
+create trigger captures_are_not_replaced before insert on captures
+when exists (select 1 from captures where rowid = new.rowid)
+  or exists (select 1 from captures
+             where workspace_id = new.workspace_id and developer_id = new.developer_id and client = new.client
+               and native_id = new.native_id)
+begin select raise(abort, 'captures are not deleted'); end;
+
+create trigger captures_keep_their_session before update on captures
+when (new.rowid, new.workspace_id, new.developer_id, new.client, new.native_id)
+     != (old.rowid, old.workspace_id, old.developer_id, old.client, old.native_id)
+  or new.revision <= old.revision
+begin select raise(abort, 'captures keep their session'); end;
 
 -- A developer writes tombstones only for own events: a tombstone for another developer's event would keep that
 -- developer from erasing it.

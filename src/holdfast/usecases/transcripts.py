@@ -1,0 +1,196 @@
+"""What a client has written down itself becomes events of its session, each once.
+
+A hook says what it was told, and its client may tell it little, late, or nothing at all while our
+program is missing or the disk is full. The transcript has it all. So it is read at the end of each
+turn from where the last reading stopped, and at the next start for whatever was cut off.
+
+The same message comes by both ways. Most have an id in common and so the same event id. The others
+are matched by their type and text: what a hook reported waits until the transcript has it too.
+"""
+
+from __future__ import annotations
+
+import time
+
+from holdfast.clients.contract import CONTENT_BYTES, cut_to_fit, make_storable
+from holdfast.errors import Conflict, InvalidValueError
+from holdfast.ground import canonical, ids
+from holdfast.sessions import rules
+from holdfast.sessions.errors import EventConflictError, SessionEndedError
+from holdfast.sessions.store import SessionStore
+from holdfast.usecases import capture
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from holdfast.clients.contract import Client
+    from holdfast.clients.transcript import Record, TranscriptReader
+    from holdfast.ground.settings import Owner
+    from holdfast.sessions.rules import CheckedEvent
+    from holdfast.storage.database import Database
+
+    State = dict[str, Any]
+
+BATCH_BYTES = 4 << 20
+TRIES = 5
+MOST_UNMATCHED = 50
+
+# In the state of a capture.
+CURSORS, UNMATCHED, LAST, HANDED = "cursors", "unmatched", "last", "handed"
+
+
+class CaptureRacedError(Conflict):
+    """Another process has captured the same session meanwhile; what it stored is read again."""
+
+    code = "capture_raced"
+
+
+class CapturedSession:
+    """Whose transcripts are read, and what a session that they begin is made of."""
+
+    __slots__ = ("client", "fields", "home", "native_id", "reader")
+
+    def __init__(
+        self,
+        client: Client,
+        reader: TranscriptReader,
+        native_id: str,
+        fields: dict[str, Any],
+        home: str,
+    ):
+        self.client = client
+        self.reader = reader
+        self.native_id = native_id
+        self.fields = fields
+        self.home = home
+
+
+async def capture_all(
+    database: Database, owner: Owner, session: CapturedSession, path: str, until: float
+) -> None:
+    """Everything new in its transcripts, as far as the time allows (`time.monotonic`)."""
+    store = SessionStore(database, owner)
+    for source in session.reader.find_sources(session.native_id, path):
+        await capture_source(store, session, source, until)
+
+
+async def capture_source(
+    store: SessionStore, session: CapturedSession, source: str, until: float
+) -> None:
+    races = 0
+    has_more = True
+    while has_more and time.monotonic() < until:
+        try:
+            has_more = await _capture_batch(store, session, source)
+        except CaptureRacedError:
+            races += 1
+            has_more = races < TRIES
+
+
+async def _capture_batch(store: SessionStore, session: CapturedSession, source: str) -> bool:
+    """Read outside of the transaction; whoever is first to store what was read has stored it."""
+    state, revision = await store.find_capture(session.client.NAME, session.native_id)
+    cursor = state.get(CURSORS, {}).get(source, {})
+    batch = session.reader.read(source, cursor, BATCH_BYTES)
+    if batch.cursor == cursor and not batch.records:
+        return False
+    new = {**state, CURSORS: {**state.get(CURSORS, {}), source: batch.cursor}}
+    records = leave_out_known(new, batch.records)
+    if not session.client.TELLS_OF_COMPACTION and any(map(_is_compaction, records)):
+        new[HANDED] = None
+    events = [_make_event(session, store.owner, record) for record in records]
+    try:
+        await store.in_transaction(lambda tx: _store_batch(tx, session, events, new, revision))
+    except (EventConflictError, SessionEndedError):
+        # A hook has stored one of them in other words, or the session has ended meanwhile.
+        await store.in_transaction(lambda tx: _store_rest(tx, session, events, new, revision))
+    return batch.has_more
+
+
+async def _store_rest(
+    store: SessionStore,
+    session: CapturedSession,
+    events: Sequence[CheckedEvent],
+    state: State,
+    revision: int,
+) -> None:
+    unknown = [event for event in events if not await store.has_event(event.id)]
+    await _store_batch(store, session, unknown, state, revision)
+
+
+async def _store_batch(
+    store: SessionStore,
+    session: CapturedSession,
+    events: Sequence[CheckedEvent],
+    state: State,
+    revision: int,
+) -> None:
+    name = session.client.NAME
+    session_id = await store.find_native_id(name, session.native_id)
+    if session_id is None:
+        events = [event for event in events if not await store.has_event(event.id)]
+    if events and session_id is None:
+        session_id = await capture.start_session(store, session.fields)
+    for start in range(0, len(events), rules.EVENTS_PER_CALL):
+        part = events[start : start + rules.EVENTS_PER_CALL]
+        await store.append_events(session_id, part, None)
+    if not await store.save_capture(name, session.native_id, state, revision):
+        raise CaptureRacedError(f"The capture of session '{session.native_id}' was raced.")
+
+
+# --- which records are new ------------------------------------------------------------------------
+
+
+def leave_out_known(state: State, records: Sequence[Record]) -> list[Record]:
+    """Without those that a hook has reported, which then wait no longer. Changes the state."""
+    waiting = list(state.get(UNMATCHED, ()))
+    last = dict(state.get(LAST, {}))
+    new = []
+    for record in records:
+        mark = mark_text(record.event_type, record.content)
+        if record.event_type == "user_message":
+            last.clear()
+        last[record.event_type] = mark[1]
+        if mark in waiting:
+            waiting.remove(mark)
+        else:
+            new.append(record)
+    state[UNMATCHED] = waiting
+    state[LAST] = last
+    return new
+
+
+def mark_text(event_type: str, content: str) -> list[str]:
+    """What a message is known by where it has no id; white space around it does not count."""
+    digest = canonical.sha256(content.strip().encode("utf-8", "replace"))
+    return [event_type, digest[:12].hex()]
+
+
+def is_in_transcript(state: State, mark: Sequence[str]) -> bool:
+    """Whether the newest answer of this turn, as the transcript has it, is this one."""
+    event_type, digest = mark
+    return event_type != "user_message" and state.get(LAST, {}).get(event_type) == digest
+
+
+def add_unmatched(state: State, mark: list[str]) -> State:
+    waiting = [*state.get(UNMATCHED, ()), mark]
+    return {**state, UNMATCHED: waiting[-MOST_UNMATCHED:]}
+
+
+def _is_compaction(record: Record) -> bool:
+    return bool(record.parts and record.parts.get("compaction"))
+
+
+def _make_event(session: CapturedSession, owner: tuple[str, str], record: Record) -> CheckedEvent:
+    event_id = ids.named_id(session.client.NAME, session.native_id, record.key)
+    owned_id = capture.name_event(*owner, event_id)
+    content, parts = capture.mask_secrets(record.content, record.parts, session.home)
+    text = cut_to_fit(make_storable(content), CONTENT_BYTES)
+    try:
+        return rules.check_event(record.event_type, record.role, text, parts, owned_id)
+    except InvalidValueError as wrong:
+        # A record that cannot be kept as it is must not keep those behind it from being read.
+        left_out = {"left_out": wrong.field}
+        return rules.check_event("system_event", "system", text, left_out, owned_id)
