@@ -49,6 +49,7 @@ async def fill(database: Any) -> None:
     await service.append_event(ended.id, "user_message", "user", "the end")
     await service.end_session(ended.id)
     await service.resume_session(ended.id)
+    await service.store.save_capture("claude", "n-2", {"cursors": {}}, 0)
     memories = MemoryService(database, owner=ANA)
     await memories.remember("kept", category="c")
     await memories.forget((await memories.remember("forgotten")).memory.id)
@@ -68,6 +69,7 @@ MAY_MOVE = {
         *("active_at", "noted_at"),
     },
     "session_state": {"scratchpad", "cleared", "updated_at"},
+    "captures": {"state", "revision", "updated_at"},
     "outbox": {"data"},
     "heartbeats": {"beats"},
     "memories": {"confidence", "lineage", "last_used_at", "use_count", "expires_at", "updated_at"},

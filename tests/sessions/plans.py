@@ -33,6 +33,10 @@ select workspace_id, developer_id, id, session_id, '', 'asked for', now()
   from context.session_events
 where sequence = 1
 on conflict do nothing;
+insert into context.captures (workspace_id, developer_id, client, native_id, state, revision,
+    updated_at)
+select workspace_id, developer_id, client, native_id, '{}', 1, now() from context.sessions
+on conflict do nothing;
 update context.sessions s set last_sequence =
     case when id = md5('2 5 40')::uuid then 8 * (select count(*) from numbers) else 8 end
 """
@@ -58,6 +62,7 @@ VALUES = {
     "p_user_id": "'u1'",
     "p_client": "'claude'",
     "p_native_id": "'n41'",
+    "p_state": "'{}'",
     "p_worktree": "'/r1'",
     "p_workflow": "null",
     "p_skill": "null",
@@ -82,6 +87,7 @@ VALUES_OF = {
     "context.newest_user_messages": {"p_below": "3990"},
     "context.turns_below": {"p_below": "3990"},
     "context.find_event": {"p_id": EVENT},
+    "context.save_capture": {"p_expected": "1"},
     "context.erase_event": {"p_id": EVENT},
     "context.append_events": {
         "p_id": "array[gen_random_uuid()]",
@@ -132,3 +138,4 @@ async def add_rows(scope: Scope) -> None:
     ]
     await sessions.set_relevant_context(session.id, "files", [f"/{developer}/a.py"])
     await sessions.forget_events([events[0].id])
+    await sessions.store.save_capture("claude", "n-1", {}, 0)

@@ -1061,6 +1061,20 @@ begin
 end
 $$;
 
+-- hide_session
+-- It never was active and noted nothing: nothing that looks for the last work finds it.
+create or replace function context.hide_session(p_workspace text, p_developer text, p_session uuid)
+returns table (id text)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        update context.sessions s set active_at = null, noted_at = null
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session
+        returning s.id::text;
+end
+$$;
+
 -- find_capture
 -- What is known of a client's own session beside its log.
 create or replace function context.find_capture(p_workspace text, p_developer text, p_client text, p_native_id text)

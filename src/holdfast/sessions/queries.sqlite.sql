@@ -465,6 +465,12 @@ select coalesce(sum(last_sequence), 0),
                order by started_at desc, id desc limit 1 offset ?3)
 from newest;
 
+-- hide_session
+-- It never was active and noted nothing: nothing that looks for the last work finds it.
+update sessions set active_at = null, noted_at = null
+where workspace_id = ?1 and developer_id = ?2 and id = ?3
+returning id;
+
 -- find_capture
 -- What is known of a client's own session beside its log.
 select state, revision from captures

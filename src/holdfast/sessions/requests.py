@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-AGENT_ID = "agent_id"  # in an event's parts: it was said to a subagent
+# In an event's parts: it was said to a subagent, or by a program.
+AGENT_ID, ORIGIN = "agent_id", "origin"
 
 # Our prompts as a client names them: by server and prompt, by prompt alone, or as a skill.
 _OUR_PROMPT = re.compile(
@@ -40,7 +41,7 @@ _FORMS = (_OUR_PROMPT, _OUR_TEXT, _CLIENT_COMMAND, _CLIENT_TAG)
 
 def is_request(content: str, parts: Mapping[str, object] | None = None) -> bool:
     """Whether a person asks for something with this user message."""
-    if parts and parts.get(AGENT_ID):
+    if parts and (parts.get(AGENT_ID) or parts.get(ORIGIN)):
         return False
     text = content.strip().removeprefix('"')  # a client may send a prompt's text as JSON
     return bool(text) and not any(form.match(text) for form in _FORMS)

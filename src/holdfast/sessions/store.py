@@ -177,6 +177,9 @@ class SessionStore:
     async def mark_active(self, session_id: str) -> None:
         await self.database.write(QUERIES["mark_active"], *self.owner, session_id)
 
+    async def hide_session(self, session_id: str) -> None:
+        await self.database.write(QUERIES["hide_session"], *self.owner, session_id)
+
     async def save_metadata(
         self, session_id: str, metadata: str, topic: str | None, data: str | None
     ) -> int:

@@ -2,7 +2,7 @@
 
 A file of its own, because every hook asks for it, also while the store is busy.
 
-    {"claude": ["0af395d8-6c4b-4446-89a7-d52beac3d8cd"]}
+    {CLIENT: ["0af395d8-6c4b-4446-89a7-d52beac3d8cd"]}
 """
 
 from __future__ import annotations

@@ -21,11 +21,9 @@ from holdfast.clients.contract import (
     CHECK_ID,
     CONTENT_BYTES,
     END,
-    ENDED,
     SESSION_ENDED,
     SESSION_RESUMED,
     START,
-    STARTED,
     SUBAGENT_END,
     TURN_END,
     cut_to_fit,
@@ -141,7 +139,7 @@ def _take_records(
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
         if event_name in _list_reading(client):
             _read_transcripts(app, client, event_name, payload, origin)
-        if event_name == client.TEXT_EVENT:
+        if event_name == client.TEXT_EVENT and os.path.isdir(origin.cwd):
             # Before a request is stored: it is about what came before it.
             text = _make_text(app, client, origin, payload)
         for record in records:
@@ -183,16 +181,16 @@ def _read_transcripts(
     app: App, client: Client, event_name: str, payload: dict[str, Any], origin: HookOrigin
 ) -> None:
     """What cannot be read or stored now is read at the next end of a turn, or at the next start."""
-    from holdfast.usecases import handing_over
+    from holdfast.usecases import catching_up
 
     path = payload.get("transcript_path")
     try:
         if not _is_spool_free(app):  # what waits there came first
             return
         if client.MOMENTS[event_name] == START:
-            app.run(handing_over.catch_up(app, client, origin))
+            app.run(catching_up.catch_up(app, client, origin))
         elif isinstance(path, str) and path:
-            app.run(handing_over.capture_turn(app, client, origin, path))
+            app.run(catching_up.capture_turn(app, client, origin, path))
     except Exception as error:
         _log_failure(error, client.NAME)
 
@@ -278,10 +276,7 @@ def reject(client: Client, event_name: str, error: UnreadableError) -> None:
 
 def list_known(client: Client) -> list[str]:
     """The hooks of a client that say something here."""
-    known = [*client.EVENTS, STARTED, ENDED]
-    if client.CALL_EVENT is not None:
-        known.append(client.CALL_EVENT)
-    return known
+    return list(dict.fromkeys([*client.EVENTS, *client.MOMENTS]))
 
 
 def find_last_failure(home: str) -> dict[str, str | None] | None:

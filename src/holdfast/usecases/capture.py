@@ -173,7 +173,7 @@ async def _store_unmatched(
         await inside.append_events(session_id, [event], None)
         waiting = transcripts.add_unmatched(state, mark)
         if not await inside.save_capture(*native, waiting, revision):
-            raise transcripts.CaptureRacedError("The capture of a session was raced.")
+            raise transcripts.make_raced_error(record["native_id"])
 
     await store.in_transaction(store_once)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 
 from holdfast.clients.contract import CONTENT_BYTES, cut_to_fit, make_storable
-from holdfast.errors import Conflict, InvalidValueError
+from holdfast.errors import InvalidValueError, StoreBusyError
 from holdfast.ground import canonical, ids
 from holdfast.sessions import rules
 from holdfast.sessions.errors import EventConflictError, SessionEndedError
@@ -22,7 +22,7 @@ from holdfast.usecases import capture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from holdfast.clients.contract import Client
@@ -39,12 +39,6 @@ MOST_UNMATCHED = 50
 
 # In the state of a capture.
 CURSORS, UNMATCHED, LAST, HANDED = "cursors", "unmatched", "last", "handed"
-
-
-class CaptureRacedError(Conflict):
-    """Another process has captured the same session meanwhile; what it stored is read again."""
-
-    code = "capture_raced"
 
 
 class CapturedSession:
@@ -84,7 +78,7 @@ async def capture_source(
     while has_more and time.monotonic() < until:
         try:
             has_more = await _capture_batch(store, session, source)
-        except CaptureRacedError:
+        except StoreBusyError:
             races += 1
             has_more = races < TRIES
 
@@ -137,7 +131,22 @@ async def _store_batch(
         part = events[start : start + rules.EVENTS_PER_CALL]
         await store.append_events(session_id, part, None)
     if not await store.save_capture(name, session.native_id, state, revision):
-        raise CaptureRacedError(f"The capture of session '{session.native_id}' was raced.")
+        raise make_raced_error(session.native_id)
+
+
+def make_raced_error(native_id: str) -> StoreBusyError:
+    """Another process captures the same session; what it has stored is looked at again."""
+    return StoreBusyError(f"The capture of session '{native_id}'", "was overtaken by another one")
+
+
+async def change_state(
+    store: SessionStore, client: str, native_id: str, change: Callable[[State], State]
+) -> None:
+    """Change what is known of a client's session, beside whoever else does."""
+    for _ in range(TRIES):
+        state, revision = await store.find_capture(client, native_id)
+        if await store.save_capture(client, native_id, change(state), revision):
+            return
 
 
 # --- which records are new ------------------------------------------------------------------------

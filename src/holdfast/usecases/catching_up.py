@@ -1,0 +1,76 @@
+"""When transcripts are read: at the end of a turn, and at a start for what was cut off before.
+
+This is the path of a hook, so it loads no dataclasses.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from holdfast.clients import get_reader
+from holdfast.storage.enrolment import Enrolment
+from holdfast.storage.off_sessions import OffSessions
+from holdfast.usecases import capture, transcripts
+from holdfast.usecases.location import locate_branch, locate_worktree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.app import App
+    from holdfast.clients.contract import Client, HookOrigin
+
+LOOK_BACK_SECONDS = 30 * 24 * 3600.0
+CATCH_UP_SECONDS = 1.0
+
+
+async def catch_up(app: App, client: Client, origin: HookOrigin) -> None:
+    """Store what the transcripts of this folder's sessions have and the log has not.
+
+    A client that was killed said nothing at its end, and a hook may have found no program.
+    """
+    until = time.monotonic() + CATCH_UP_SECONDS
+    worktree = locate_worktree(origin.cwd)
+    enrolled = Enrolment(app.settings.home).find(worktree)
+    if enrolled is None or worktree is None:
+        return
+    since = max(float(enrolled["since"]), time.time() - LOOK_BACK_SECONDS)
+    reader = get_reader(client)
+    off = OffSessions(app.settings.home)
+    store = app.scope.sessions.store
+    for found in reader.list_transcripts(worktree, _find_person_folder(), since):
+        if off.has(client.NAME, found.native_id) or time.monotonic() > until:
+            continue
+        session = make_captured(app, client, found.native_id, worktree)
+        for source in reader.find_sources(found.native_id, found.path):
+            await transcripts.capture_source(store, session, source, until)
+
+
+async def capture_turn(app: App, client: Client, origin: HookOrigin, path: str) -> None:
+    """Store what is new in the transcript that a hook names."""
+    session = make_captured(app, client, origin.native_id, locate_worktree(origin.cwd))
+    until = time.monotonic() + CATCH_UP_SECONDS
+    await transcripts.capture_all(app.database, app.settings.owner, session, path, until)
+
+
+def _find_person_folder() -> str:
+    return os.path.expanduser("~")
+
+
+def make_captured(
+    app: App, client: Client, native_id: str, worktree: str | None
+) -> transcripts.CapturedSession:
+    settings = app.settings
+    record = {
+        "client": client.NAME,
+        "native_id": native_id,
+        "user_id": settings.developer,
+        "worktree": worktree,
+        "git_branch": locate_branch(worktree),
+    }
+    return transcripts.CapturedSession(
+        client,
+        get_reader(client),
+        native_id,
+        capture.describe_session(record),
+        settings.home,
+    )
