@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 CONTENT_BYTES = 2_500_000
 INPUT_BYTES = 500_000
 INPUT_DEPTH = 50
-PARTS_BYTES = 2 * INPUT_BYTES + 1000  # a name and an input, each with its note where it was cut
+KEY_CHARS = 200
+PARTS_BYTES = 2 * INPUT_BYTES + 4000  # a name and an input, each with its note where it was cut
 
 
 STARTED, ENDED = "SessionStart", "SessionEnd"
@@ -69,7 +70,10 @@ SESSION_RESUMED, SESSION_ENDED = "session_resumed", "session_ended"
 
 
 class HookEvent:
-    """Something that happened in a client's session, ready to be kept."""
+    """Something that happened in a client's session, ready to be kept.
+
+    `key` is that of the same event in the transcript; None where the hook has none of its ids.
+    """
 
     __slots__ = (
         "client",
@@ -104,7 +108,7 @@ class HookEvent:
         self.role = role
         self.content = content
         self.parts = parts
-        self.key = key  # of the record in the transcript; None where only its text can tell
+        self.key = key
 
 
 class HookOrigin:
@@ -169,42 +173,73 @@ def parse_common(
     *,
     messages: Mapping[str, tuple[str, str, str]],
     tools: Mapping[str, str],
+    keys: Mapping[str, tuple[str, str]],
 ) -> HookEvent | None:
-    """A message event (type, role, payload key) or one after a tool ran (payload key)."""
+    """A message event (type, role, payload key) or one after a tool ran (payload key).
+
+    `keys`: of which kind an event's key is, and where the payload has the id for it.
+    """
     native_id = payload.get("session_id")
     cwd = payload.get("cwd")
     if payload.get("hook_event_name") != event_name:
         return None
     if not isinstance(native_id, str) or not isinstance(cwd, str):
         return None
-    parts: dict[str, Any] | None = None
+    parts = describe_agent(payload.get("agent_id"), payload.get("agent_type"))
     if event_name in messages:
-        event_type, role, key = messages[event_name]
-        content = payload.get(key)
+        event_type, role, field = messages[event_name]
+        content = payload.get(field)
         if not isinstance(content, str) or not content:
             return None
-        agent_id = payload.get("agent_id")
-        if role == "user" and isinstance(agent_id, str):
-            parts = {"agent_id": make_storable(agent_id)}  # said to a subagent, not by the person
     elif event_name in tools:
         event_type, role = "tool_result", "tool"
-        content = _as_text(payload.get(tools[event_name], ""))
-        parts = {
-            "tool": _make_storable_input(payload.get("tool_name")),
-            "input": _make_storable_input(payload.get("tool_input")),
-        }
+        content = as_text(payload.get(tools[event_name], ""))
+        given = {"tool": payload.get("tool_name"), "input": payload.get("tool_input")}
+        parts = {**make_storable_parts(given), **parts}
     else:
         return None
+    native_id = make_storable(native_id)
+    key = None
+    if event_name in keys:
+        kind, field = keys[event_name]
+        key = make_key(kind, payload.get(field))
+    if key is None:
+        event_id = _make_event_id(client, native_id, event_name, payload, content, parts)
+    else:
+        event_id = name_event(client, native_id, key)
     return HookEvent(
         client=client,
-        native_id=make_storable(native_id),
+        native_id=native_id,
         cwd=cwd,
-        event_id=_make_event_id(client, native_id, event_name, payload, content, parts),
+        event_id=event_id,
         event_type=event_type,
         role=role,
         content=cut_to_fit(make_storable(content), CONTENT_BYTES),
-        parts=parts,
+        parts=parts or None,
+        key=key,
     )
+
+
+def make_key(kind: str, native: object) -> str | None:
+    """The key of an event by an id of the client's own, where it is one."""
+    if not isinstance(native, str) or not 0 < len(native) <= KEY_CHARS:
+        return None
+    return make_storable(f"{kind}:{native}")
+
+
+def name_event(client: str, native_id: str, key: str) -> str:
+    """The id of an event that a hook and the transcript, or two readings of it, have in common."""
+    return ids.named_id(client, native_id, key)
+
+
+def describe_agent(agent_id: object, agent: object) -> dict[str, Any]:
+    """What marks an event of a subagent: what it is told is not said by the person."""
+    parts = {}
+    if isinstance(agent_id, str) and agent_id:
+        parts["agent_id"] = make_storable(agent_id[:KEY_CHARS])
+        if isinstance(agent, str) and agent:
+            parts["agent"] = make_storable(agent[:KEY_CHARS])
+    return parts
 
 
 def reply_in_common(event_name: str, text: str) -> str:
@@ -232,13 +267,17 @@ def cut_to_fit(text: str, max_bytes: int) -> str:
     return f"{kept}\n[cut here; {len(text):,} characters in all]"
 
 
+def make_storable_parts(parts: Mapping[str, object]) -> dict[str, Any]:
+    return {name: _make_storable_input(value) for name, value in parts.items()}
+
+
 def _make_storable_input(value: object) -> object:
     """What a tool was given; as a text where it is too deep, too long or not quite JSON."""
     try:
         kept = _make_storable_value(value, INPUT_DEPTH)
         canonical.canonical_json("input", kept, max_bytes=INPUT_BYTES)
     except InvalidValueError:
-        text = make_storable(_as_text(value))
+        text = make_storable(as_text(value))
         return cut_to_fit(text, INPUT_BYTES)
     return kept
 
@@ -258,7 +297,7 @@ def _make_storable_value(value: object, levels: int) -> object:
     return value
 
 
-def _as_text(value: object) -> str:
+def as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     try:
@@ -273,7 +312,7 @@ def _make_event_id(
     event_name: str,
     payload: Mapping[str, Any],
     content: str,
-    parts: dict[str, Any] | None,
+    parts: dict[str, Any],
 ) -> str:
     """The same id when a client fires a hook twice; a new one where it marks no event.
 
@@ -283,7 +322,7 @@ def _make_event_id(
     if not any(marks):
         return ids.new_id()
     kept = canonical.canonical_json("parts", parts, max_bytes=PARTS_BYTES)
-    texts = [_as_text(mark) for mark in marks]
+    texts = [as_text(mark) for mark in marks]
     names = [client, native_id, event_name, *texts, content, kept]
     storable_names = [make_storable(name) for name in names]
     return ids.named_id(*storable_names)

@@ -9,13 +9,31 @@ Each record has a key that follows from ids in the transcript alone, so that rea
 reading what a hook has reported before, names the same event. Where a client gives its hook and its
 transcript no id in common, the key of the hook's event is None, and whoever stores both matches
 them by their text.
+
+Three clients write lines of JSON, so how such a file is read is here: whole lines only, no more
+than a given number of bytes at a time, and never the same bytes again, however long the file is.
+A person waits for it, so lines that only keep a client's books are told by their first bytes.
 """
 
 from __future__ import annotations
 
+import json
+import os
+
+from holdfast.clients.contract import (
+    CONTENT_BYTES,
+    as_text,
+    cut_to_fit,
+    make_key,
+    make_storable,
+    make_storable_parts,
+)
+from holdfast.errors import InvalidValueError
+from holdfast.ground import canonical, files
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, Protocol
 
     Cursor = dict[str, Any]
@@ -31,6 +49,13 @@ if TYPE_CHECKING:
 
         def read(self, path: str, cursor: Cursor, most_bytes: int) -> Batch:
             """What came after the cursor; an empty cursor stands before the first record."""
+
+
+MARK_BYTES = 512  # before a cursor, by which a file that was replaced is noticed
+MOST_FOUND = 50
+MOST_LOOKED_AT = 500
+MOST_SUBAGENTS = 200
+HEAD_BYTES = 1 << 16
 
 
 class TranscriptFile:
@@ -74,3 +99,264 @@ class Batch:
         self.cursor = cursor
         self.has_more = has_more
         self.damaged = damaged  # lines that could not be read
+
+
+# --- a page of lines ------------------------------------------------------------------------------
+
+
+class TranscriptPage:
+    """The whole lines after a cursor, as far as a number of bytes reaches.
+
+    A line that has not ended yet waits; one that is longer than a page is skipped.
+    """
+
+    def __init__(self, fd: int, cursor: Cursor, most_bytes: int):
+        self.fd = fd
+        self.most_bytes = most_bytes
+        self.state = dict(cursor) if _is_of(fd, cursor) else {}
+        self.start: int = self.state.get("position", 0)
+        self.data = read_at(fd, self.start, most_bytes)
+        self.has_more = self.start + len(self.data) < os.fstat(fd).st_size
+        self.first = 0
+        self.is_skipping = bool(self.state.pop("skipping", False))
+        if self.is_skipping:
+            self._find_end_of_skipped()
+        self.last = max(self.first, self.data.rfind(b"\n") + 1)
+        self.is_too_long = not self.is_skipping and not self.last and len(self.data) == most_bytes
+        if self.is_too_long:
+            self.is_skipping = True
+            self.first = self.last = len(self.data)
+
+    def _find_end_of_skipped(self) -> None:
+        end = self.data.find(b"\n")
+        self.is_skipping = end < 0
+        self.first = len(self.data) if self.is_skipping else end + 1
+
+    def list_lines(self) -> Iterator[tuple[int, bytes]]:
+        """Each line, and where in the file it begins."""
+        begin = self.first
+        while begin < self.last:
+            end = self.data.index(b"\n", begin)
+            yield self.start + begin, self.data[begin:end]
+            begin = end + 1
+
+    def read_line(self, offset: int) -> bytes:
+        """A line that was read before."""
+        begin = offset - self.start
+        if begin < 0:
+            return read_at(self.fd, offset, self.most_bytes).partition(b"\n")[0]
+        return self.data[begin : self.data.find(b"\n", begin)]
+
+    def make_cursor(self, state: dict[str, Any], position: int | None = None) -> Cursor:
+        """Where to go on, with what a reader keeps until then."""
+        cursor = dict(state)
+        if position is None:
+            position = self.start + self.last
+            if self.is_skipping:
+                cursor["skipping"] = True
+        return {**cursor, "position": position, "mark": _mark(self.fd, position)}
+
+
+class TranscriptReading:
+    """What a client's reader makes of a page; it adds `is_wanted` and `take`."""
+
+    def __init__(self, page: TranscriptPage, path: str):
+        self.page = page
+        self.path = path
+        self.state: dict[str, Any] = page.state
+        self.records: list[Record] = []
+        self.damaged = int(page.is_too_long)
+        self.agent: dict[str, Any] = {}  # the parts that mark what a subagent did
+
+    def is_wanted(self, line: bytes) -> bool:
+        """Whether a line is worth parsing, by its bytes."""
+        raise NotImplementedError
+
+    def take(self, entry: dict[str, Any], offset: int) -> None:
+        """Add the records of a line."""
+        raise NotImplementedError
+
+    def keep_state(self) -> None:
+        """Put what the next reading needs into `state`, which becomes part of the cursor."""
+
+    def run(self) -> Batch:
+        for offset, line in self.page.list_lines():
+            self.take_line(line, offset)
+        self.keep_state()
+        cursor = self.page.make_cursor(self.state)
+        return Batch(self.records, cursor, has_more=self.page.has_more, damaged=self.damaged)
+
+    def take_line(self, line: bytes, offset: int) -> None:
+        if not line.strip() or not self.is_wanted(line):
+            return
+        entry = parse_line(line)
+        if entry is None:
+            self.damaged += 1
+            return
+        self.take(entry, offset)
+
+    def add(
+        self,
+        kind: str,
+        native: object,
+        event_type: str,
+        role: str,
+        content: str,
+        parts: dict[str, Any] | None = None,
+    ) -> str | None:
+        """Keep a record under the client's own id; without one it cannot be told from others."""
+        key = make_key(kind, native)
+        if key is None:
+            self.damaged += 1
+            return None
+        all_parts = make_storable_parts({**(parts or {}), **self.agent})
+        kept = cut_to_fit(make_storable(content), CONTENT_BYTES)
+        self.records.append(Record(key, event_type, role, kept, all_parts or None))
+        return key
+
+    def add_message(
+        self, kind: str, native: object, role: str, text: str, parts: dict[str, Any] | None = None
+    ) -> str | None:
+        event_type = "user_message" if role == "user" else "model_message"
+        return self.add(kind, native, event_type, role, text, parts)
+
+    def add_tool(
+        self, native: object, tool: object, given: object, answer: object, outcome: dict[str, Any]
+    ) -> None:
+        parts = {"tool": tool, "input": given, **outcome}
+        self.add("tool", native, "tool_result", "tool", as_text(answer), parts)
+
+    def add_compaction(self, native: object, summary: str, trigger: object) -> None:
+        parts = {"compaction": trigger or "unknown"}
+        self.add("compaction", native, "system_event", "system", summary, parts)
+
+    def add_rewind(self, native: object, keys: list[str]) -> None:
+        """The requests that were taken back, with everything that followed them."""
+        if keys:
+            self.add("rewind", native, "system_event", "system", "", {"rewound": keys})
+
+
+def read_file(
+    path: str,
+    cursor: Cursor,
+    most_bytes: int,
+    reading: Callable[[TranscriptPage, str], TranscriptReading],
+) -> Batch:
+    """Nothing of a file that is gone or not a regular one: it may be there again next time."""
+    nothing = Batch([], cursor, has_more=False)
+    try:
+        fd = files.open_regular(path, os.O_RDONLY)
+    except (OSError, ValueError, InvalidValueError):
+        return nothing
+    try:
+        return reading(TranscriptPage(fd, cursor, max(1, most_bytes)), path).run()
+    except OSError:
+        return nothing
+    finally:
+        os.close(fd)
+
+
+def parse_line(line: bytes) -> dict[str, Any] | None:
+    try:
+        entry = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(entry, dict):
+        return None
+    return entry
+
+
+def read_at(fd: int, offset: int, most_bytes: int) -> bytes:
+    """As many bytes as there are; the system may give fewer than it was asked for."""
+    parts = []
+    left = most_bytes
+    while left and (part := os.pread(fd, left, offset)):
+        parts.append(part)
+        offset += len(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _is_of(fd: int, cursor: Cursor) -> bool:
+    """Whether a cursor was made of this file, which may have been cut, replaced or written anew."""
+    position = cursor.get("position")
+    if not isinstance(position, int) or position < 0:
+        return False
+    return _mark(fd, position) == cursor.get("mark")
+
+
+def _mark(fd: int, position: int) -> str:
+    begin = max(0, position - MARK_BYTES)
+    data = read_at(fd, begin, position - begin)
+    size = str(len(data)).encode()
+    return canonical.sha256(size, data).hex()[:16]
+
+
+# --- values of any type ---------------------------------------------------------------------------
+
+
+def as_object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def as_objects(value: object) -> list[dict[str, Any]]:
+    items = value if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, dict)]
+
+
+def join_texts(content: object) -> str:
+    """A text, or the texts of a list of parts."""
+    if isinstance(content, str):
+        return content
+    texts = [part.get("text") for part in as_objects(content)]
+    return "\n\n".join(text for text in texts if isinstance(text, str) and text)
+
+
+# --- files on the disk ----------------------------------------------------------------------------
+
+
+def list_names(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except (OSError, ValueError):
+        return []
+
+
+def list_changed(paths: Iterable[str], since: float) -> list[tuple[float, str]]:
+    """Those that changed since then, newest first, no more than are worth a look."""
+    changed = []
+    for path in paths:
+        try:
+            changed_at = os.lstat(path).st_mtime
+        except OSError:
+            continue
+        if changed_at >= since:
+            changed.append((changed_at, path))
+    changed.sort(reverse=True)
+    return changed[:MOST_LOOKED_AT]
+
+
+def read_head(path: str, most_bytes: int = HEAD_BYTES) -> bytes:
+    """How a file begins; nothing where it is not a regular one."""
+    try:
+        fd = files.open_regular(path, os.O_RDONLY)
+    except (OSError, ValueError, InvalidValueError):
+        return b""
+    try:
+        return read_at(fd, 0, most_bytes)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+
+
+def read_first_line(path: str, most_bytes: int = HEAD_BYTES) -> dict[str, Any]:
+    line = read_head(path, most_bytes).partition(b"\n")[0]
+    return parse_line(line) or {}
+
+
+def is_inside(path: object, folder: str) -> bool:
+    """Whether a path is a folder or in it."""
+    if not isinstance(path, str):
+        return False
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

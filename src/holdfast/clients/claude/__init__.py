@@ -26,6 +26,11 @@ MESSAGES = {
     "Stop": ("model_message", "assistant", "last_assistant_message"),
 }
 TOOLS = {"PostToolUse": "tool_response", "PostToolUseFailure": "error"}
+KEYS = {
+    "UserPromptSubmit": ("prompt", "prompt_id"),
+    "PostToolUse": ("tool", "tool_use_id"),
+    "PostToolUseFailure": ("tool", "tool_use_id"),
+}
 EVENTS = (*MESSAGES, *TOOLS)
 MOMENTS = {
     "SessionStart": START,
@@ -47,8 +52,34 @@ RESUMES_SILENTLY = False
 PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
 
 
+NOTIFICATION = "task-notification"  # a command in the background has ended; no person wrote it
+# With any of these a command that is not reported as an error may have ended with any code.
+UNKNOWN_OUTCOME = ("returnCodeInterpretation", "backgroundTaskId", "interrupted")
+
+
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
-    return parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS)
+    event = parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS, keys=KEYS)
+    if event is None:
+        return None
+    noted: dict[str, Any] = {}
+    if event_name == "PostToolUse":
+        noted = describe_outcome(payload.get("tool_name"), payload.get("tool_response"))
+    elif event_name == "PostToolUseFailure":
+        noted = {"is_error": True}
+    elif event.role == "user" and event.content.startswith(f"<{NOTIFICATION}>"):
+        noted = {"origin": NOTIFICATION}
+    if noted:
+        event.parts = {**(event.parts or {}), **noted}
+    return event
+
+
+def describe_outcome(tool: object, response: object) -> dict[str, Any]:
+    """The exit code of a command that was not reported as an error, where it follows from that."""
+    if tool != "Bash" or not isinstance(response, dict):
+        return {}
+    if any(response.get(name) for name in UNKNOWN_OUTCOME):
+        return {}
+    return {"exit_code": 0}
 
 
 def reply(event_name: str, text: str) -> str:

@@ -26,6 +26,10 @@ MESSAGES = {
     "Stop": ("model_message", "assistant", "last_assistant_message"),
 }
 TOOLS = {"PostToolUse": "tool_response"}
+KEYS = {
+    "UserPromptSubmit": ("prompt", "turn_id"),
+    "PostToolUse": ("tool", "tool_use_id"),
+}
 EVENTS = (*MESSAGES, *TOOLS)
 MOMENTS = {
     "SessionStart": START,
@@ -49,7 +53,7 @@ PROJECT_VARIABLE = None
 
 
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
-    return parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS)
+    return parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS, keys=KEYS)
 
 
 def reply(event_name: str, text: str) -> str:

@@ -9,6 +9,7 @@ from holdfast.clients.contract import (
     START,
     TURN_END,
     HookEvent,
+    as_text,
     parse_common,
     reply_in_common,
 )
@@ -45,8 +46,63 @@ RESUMES_SILENTLY = True
 PROJECT_VARIABLE = None
 
 
+SHELL = "run_shell_command"
+CONTEXT_TAGS = ("hook_context", "session_context")
+EXIT_LINE = "Exit Code: "
+EXIT_DIGITS = 3
+
+
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
-    return parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS)
+    """Without what hooks have put into a prompt, and with a tool's answer as the model read it."""
+    seen = dict(payload)
+    if isinstance(payload.get("prompt"), str):
+        seen["prompt"] = strip_context(payload["prompt"])
+    response = payload.get("tool_response")
+    if isinstance(response, dict) and "llmContent" in response:
+        seen["tool_response"] = join_text(response["llmContent"])
+    # It has no id that the transcript has, too.
+    event = parse_common(NAME, event_name, seen, messages=MESSAGES, tools=TOOLS, keys={})
+    if event is None or event_name not in TOOLS or event.parts is None:
+        return event
+    if isinstance(response, dict) and response.get("error"):
+        event.parts["is_error"] = True
+    else:
+        event.parts.update(describe_outcome(payload.get("tool_name"), event.content))
+    return event
+
+
+def describe_outcome(tool: object, output: str) -> dict[str, Any]:
+    """The exit code of a command: a line of its own where it is not 0; none if it was stopped."""
+    text = output.removeprefix("<untrusted_context>").lstrip()
+    if tool != SHELL or not text.startswith("Output: "):
+        return {}
+    code = "0"
+    for line in text.split("\n"):
+        if line.startswith(EXIT_LINE):
+            code = line.removeprefix(EXIT_LINE)
+    if not code.isdecimal() or len(code) > EXIT_DIGITS:
+        return {}
+    return {"exit_code": int(code)}
+
+
+def join_text(content: object) -> str:
+    """The text of a content, which is one or a list of parts; nothing that hooks added to it."""
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        stripped = [strip_context(text) for text in texts if isinstance(text, str)]
+        return "\n".join(filter(None, stripped))
+    return strip_context(as_text(content))
+
+
+def strip_context(text: str) -> str:
+    """A text without what stands before or after it in the tags of a context."""
+    for tag in CONTEXT_TAGS:
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        while text.startswith(opening):
+            text = text.partition(closing)[2].lstrip()
+        if opening in text and text.rstrip().endswith(closing):
+            text = text[: text.rindex(opening)]
+    return text.rstrip("\n")
 
 
 def reply(event_name: str, text: str) -> str:

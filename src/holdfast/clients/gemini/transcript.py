@@ -1,0 +1,228 @@
+"""The transcripts of Gemini CLI, checked against 0.61.0.
+
+It is a log of changes to a list of messages. A message is written again, whole, when its tools have
+ended, and only the last one ever is; so which parts of the last one were given already is all that
+a reader needs to know. A change of the whole list repeats what was said before, partly under new
+ids, and is read for one thing only: the summary that a compression begins with.
+
+Prompts and answers have ids here and none in hooks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from holdfast.clients.contract import describe_agent, make_key
+from holdfast.clients.gemini import describe_outcome, join_text
+from holdfast.clients.transcript import (
+    MOST_FOUND,
+    MOST_SUBAGENTS,
+    Batch,
+    TranscriptFile,
+    TranscriptReading,
+    as_object,
+    as_objects,
+    is_inside,
+    join_texts,
+    list_changed,
+    list_names,
+    read_file,
+    read_first_line,
+    read_head,
+)
+from holdfast.ground import canonical
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from holdfast.clients.transcript import Cursor
+
+HEAD_BYTES = 300  # of a line, in which its type is found
+MOST_PROMPTS = 100
+MOST_GIVEN = 200
+ENDED = ("success", "error", "cancelled")
+SNAPSHOT = "<state_snapshot>"
+SESSION_CONTEXT = "<session_context>"
+HARNESS = "System: "  # what the client tells its model in the place of a prompt
+PROJECTS_BYTES = 1 << 20
+
+
+def find_sources(native_id: str, path: str) -> list[str]:
+    """A resumed session is announced with a new file, but goes on in the old one: the largest."""
+    folder = os.path.dirname(path)
+    paths = [
+        os.path.join(folder, name) for name in list_names(folder) if _is_named(name, native_id)
+    ]
+    own = [other for other in paths if read_first_line(other).get("sessionId") == native_id]
+    main = max(own, key=_measure, default=path)
+    below = os.path.join(folder, os.path.basename(native_id).strip(".") or "-")
+    names = [name for name in list_names(below) if name.endswith(".jsonl")]
+    return [main, *(os.path.join(below, name) for name in names[:MOST_SUBAGENTS])]
+
+
+def _is_named(name: str, native_id: str) -> bool:
+    return name.startswith("session-") and name.endswith(f"-{native_id[:8]}.jsonl")
+
+
+def _measure(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
+def list_transcripts(folder: str, home: str, since: float) -> Iterable[TranscriptFile]:
+    base = os.environ.get("GEMINI_CLI_HOME") or home
+    root = os.path.join(base, ".gemini")
+    paths = []
+    for project in _list_projects(root, folder):
+        chats = os.path.join(root, "tmp", project, "chats")
+        names = [name for name in list_names(chats) if name.startswith("session-")]
+        paths += [os.path.join(chats, name) for name in names if name.endswith(".jsonl")]
+    found: dict[str, TranscriptFile] = {}
+    for changed_at, path in list_changed(paths, since):
+        native_id = read_first_line(path).get("sessionId")
+        if not isinstance(native_id, str) or len(found) == MOST_FOUND:
+            continue
+        known = found.get(native_id)
+        if known is None:
+            found[native_id] = TranscriptFile(native_id, path, changed_at)
+        elif _measure(path) > _measure(known.path):
+            known.path = path
+    return list(found.values())
+
+
+def _list_projects(root: str, folder: str) -> list[str]:
+    """The names that the client has given to a working tree and the folders in it."""
+    data = read_head(os.path.join(root, "projects.json"), PROJECTS_BYTES)
+    try:
+        known = as_object(as_object(json.loads(data)).get("projects"))
+    except (ValueError, RecursionError):
+        known = {}
+    names = {str(name) for path, name in known.items() if is_inside(path, folder)}
+    for name in list_names(os.path.join(root, "tmp")):
+        marker = read_head(os.path.join(root, "tmp", name, ".project_root"))
+        if is_inside(marker.decode("utf-8", "replace").strip(), folder):
+            names.add(name)
+    return sorted(name for name in names if os.path.basename(name) == name)
+
+
+def read(path: str, cursor: Cursor, most_bytes: int) -> Batch:
+    return read_file(path, cursor, most_bytes, GeminiReading)
+
+
+class GeminiReading(TranscriptReading):
+    def is_wanted(self, line: bytes) -> bool:
+        if line.startswith(b'{"$set":'):
+            return SNAPSHOT.encode() in line
+        envelope, _, content = line[:HEAD_BYTES].partition(b'"content":')
+        return b'"type":"info"' not in envelope and not content.startswith(b'[{"functionResponse"')
+
+    def take(self, entry: dict[str, Any], offset: int) -> None:
+        if entry.get("kind") == "subagent" and "sessionId" in entry:
+            self.state["agent"] = describe_agent(entry["sessionId"], "subagent")
+        self.agent = as_object(self.state.get("agent"))
+        if "$rewindTo" in entry:
+            self._take_rewind(entry["$rewindTo"])
+        elif "$set" in entry:
+            self._take_list(as_object(entry["$set"]).get("messages"))
+        elif entry.get("type") == "user":
+            self._take_prompt(entry)
+        elif entry.get("type") == "gemini":
+            self._take_answer(entry)
+
+    def _take_list(self, messages: object) -> None:
+        for message in as_objects(messages):
+            text = join_text(message.get("content") or "")
+            if message.get("type") == "user" and text.startswith(SNAPSHOT):
+                self.add_compaction(message.get("id"), text, None)
+
+    def _take_prompt(self, message: dict[str, Any]) -> None:
+        text = join_text(message.get("content") or "")
+        if not text.strip():
+            return
+        said = canonical.sha256(text.encode("utf-8", "replace")).hex()[:16]
+        if _has_session_context(message) and said == self.state.get("said"):
+            return  # written again after it was cancelled
+        parts = {"origin": "system"} if text.startswith(HARNESS) else None
+        key = self._add_once("prompt", message.get("id"), "user", text, parts)
+        if key and parts is None:
+            prompts = [*self.state.get("prompts", []), key]
+            self.state["prompts"] = prompts[-MOST_PROMPTS:]
+            self.state["said"] = said
+
+    def _take_answer(self, message: dict[str, Any]) -> None:
+        text = join_texts(message.get("content"))
+        self._begin(message.get("id"))
+        if text.strip():
+            self._add_once("answer", message.get("id"), "assistant", text, None)
+        for call in as_objects(message.get("toolCalls")):
+            self._take_tool(call)
+
+    def _take_tool(self, call: dict[str, Any]) -> None:
+        key = make_key("tool", call.get("id"))
+        status = call.get("status")
+        if status not in ENDED or key in self._list_given():
+            return
+        output, is_error = _find_output(call)
+        if status == "cancelled":
+            outcome = {"denied": status}
+        elif status == "error" or is_error:
+            outcome = {"is_error": True}
+        else:
+            outcome = describe_outcome(call.get("name"), output)
+        self.add_tool(call.get("id"), call.get("name"), call.get("args"), output, outcome)
+        self._note_given(key)
+
+    def _add_once(
+        self, kind: str, native: object, role: str, text: str, parts: dict[str, Any] | None
+    ) -> str | None:
+        """A record, unless this message was written before and gave it then."""
+        self._begin(native)
+        if make_key(kind, native) in self._list_given():
+            return None
+        key = self.add_message(kind, native, role, text, parts)
+        self._note_given(key)
+        return key
+
+    def _begin(self, message_id: object) -> None:
+        message = make_key("message", message_id)
+        if message != self.state.get("message"):
+            self.state["message"] = message
+            self.state["given"] = []
+
+    def _list_given(self) -> list[str | None]:
+        return self.state.get("given") or []
+
+    def _note_given(self, key: str | None) -> None:
+        given = [*self._list_given(), key]
+        self.state["given"] = given[-MOST_GIVEN:]
+
+    def _take_rewind(self, message_id: object) -> None:
+        """That message and all that came after it are taken back."""
+        key = make_key("prompt", message_id)
+        prompts = list(self.state.get("prompts", []))
+        if key not in prompts:
+            return
+        place = prompts.index(key)
+        self.add_rewind(message_id, prompts[place:])
+        self.state["prompts"] = prompts[:place]
+
+
+def _find_output(call: dict[str, Any]) -> tuple[str, bool]:
+    """What the model was handed for a call, and whether it is an error."""
+    for part in as_objects(call.get("result")):
+        response = as_object(as_object(part.get("functionResponse")).get("response"))
+        if "error" in response:
+            return join_text(response["error"]), True
+        if "output" in response:
+            return join_text(response["output"]), False
+    return "", False
+
+
+def _has_session_context(message: dict[str, Any]) -> bool:
+    texts = [part.get("text") for part in as_objects(message.get("content"))]
+    return any(str(text).startswith(SESSION_CONTEXT) for text in texts)
