@@ -164,16 +164,18 @@ async def _store_unmatched(
     native = record["client"], record["native_id"]
 
     async def store_once(inside: SessionStore) -> None:
+        if await inside.has_event(event.id):
+            return
         state, revision = await inside.find_capture(*native)
-        if await inside.has_event(event.id) or transcripts.is_in_transcript(state, mark):
+        told, is_known = transcripts.take_told(state, mark)
+        if not await inside.save_capture(*native, told, revision):
+            raise transcripts.make_raced_error(record["native_id"])
+        if is_known:
             return
         session_id = await inside.find_native_id(*native)
         if session_id is None:
             session_id = await start_session(inside, describe_session(record))
         await inside.append_events(session_id, [event], None)
-        waiting = transcripts.add_unmatched(state, mark)
-        if not await inside.save_capture(*native, waiting, revision):
-            raise transcripts.make_raced_error(record["native_id"])
 
     await store.in_transaction(store_once)
 

@@ -5,7 +5,7 @@ program is missing or the disk is full. The transcript has it all. So it is read
 turn from where the last reading stopped, and at the next start for whatever was cut off.
 
 The same message comes by both ways. Most have an id in common and so the same event id. The others
-are matched by their type and text: what a hook reported waits until the transcript has it too.
+are matched by their type and text: what one way has told waits for the other way.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 4 << 20
 TRIES = 5
-MOST_UNMATCHED = 50
+MOST_WAITING = 50
+MESSAGES = ("user_message", "model_message")
 
-# In the state of a capture.
-CURSORS, UNMATCHED, LAST, HANDED = "cursors", "unmatched", "last", "handed"
+# In the state of a capture. What only a hook, and what only the transcript has told so far.
+CURSORS, TOLD, READ, HANDED = "cursors", "told", "read", "handed"
 
 
 class CapturedSession:
@@ -153,39 +154,37 @@ async def change_state(
 
 
 def leave_out_known(state: State, records: Sequence[Record]) -> list[Record]:
-    """Without those that a hook has reported, which then wait no longer. Changes the state."""
-    waiting = list(state.get(UNMATCHED, ()))
-    last = dict(state.get(LAST, {}))
+    """Without those that a hook has told, which then wait no longer. Changes the state."""
+    told = list(state.get(TOLD, ()))
+    read = list(state.get(READ, ()))
     new = []
     for record in records:
         mark = mark_text(record.event_type, record.content)
-        if record.event_type == "user_message":
-            last.clear()
-        last[record.event_type] = mark[1]
-        if mark in waiting:
-            waiting.remove(mark)
-        else:
-            new.append(record)
-    state[UNMATCHED] = waiting
-    state[LAST] = last
+        if mark in told:
+            told.remove(mark)
+            continue
+        new.append(record)
+        if record.event_type in MESSAGES:
+            read.append(mark)
+    state[TOLD] = told
+    state[READ] = read[-MOST_WAITING:]
     return new
+
+
+def take_told(state: State, mark: list[str]) -> tuple[State, bool]:
+    """The state after a hook has told something, and whether the transcript had it already."""
+    read = list(state.get(READ, ()))
+    if mark in read:
+        read.remove(mark)
+        return {**state, READ: read}, True
+    told = [*state.get(TOLD, ()), mark]
+    return {**state, TOLD: told[-MOST_WAITING:]}, False
 
 
 def mark_text(event_type: str, content: str) -> list[str]:
     """What a message is known by where it has no id; white space around it does not count."""
     digest = canonical.sha256(content.strip().encode("utf-8", "replace"))
     return [event_type, digest[:12].hex()]
-
-
-def is_in_transcript(state: State, mark: Sequence[str]) -> bool:
-    """Whether the newest answer of this turn, as the transcript has it, is this one."""
-    event_type, digest = mark
-    return event_type != "user_message" and state.get(LAST, {}).get(event_type) == digest
-
-
-def add_unmatched(state: State, mark: list[str]) -> State:
-    waiting = [*state.get(UNMATCHED, ()), mark]
-    return {**state, UNMATCHED: waiting[-MOST_UNMATCHED:]}
 
 
 def _is_compaction(record: Record) -> bool:
