@@ -15,12 +15,14 @@ from holdfast.ground import canonical, clock
 from holdfast.sessions import context_sets, erasing, rules
 from holdfast.sessions.errors import RevisionConflictError
 from holdfast.sessions.model import Session, SetChange, make_session
+from holdfast.sessions.requests import REWOUND
 
 if TYPE_CHECKING:
     from holdfast.sessions.store import SessionStore
 
 CONTEXT = "caco.context"
 RENAMED = "session.renamed"
+MOST_REWOUND = 200
 
 
 class OutboxMessage(NamedTuple):
@@ -55,6 +57,14 @@ async def replace_metadata(
 ) -> Session:
     session = await _lock_session(store, session_id)
     return await _save_metadata(store, session, metadata, None)
+
+
+async def add_rewound(store: SessionStore, session_id: str, event_ids: Sequence[str]) -> None:
+    session = await _lock_session(store, session_id)
+    known = session.metadata.get(REWOUND, [])
+    rewound = list(dict.fromkeys([*known, *event_ids]))
+    metadata = {**session.metadata, REWOUND: rewound[-MOST_REWOUND:]}
+    await _save_metadata(store, session, metadata, None)
 
 
 async def resume_session(

@@ -16,9 +16,10 @@ from holdfast.sessions.model import (
     make_event,
     make_session,
 )
-from holdfast.sessions.requests import is_request
+from holdfast.sessions.requests import REWOUND, is_request
 
 if TYPE_CHECKING:
+    from holdfast.sessions.model import Session
     from holdfast.sessions.store import SessionStore
 
 FIRST_PAGE = 64
@@ -99,15 +100,17 @@ async def _list_within(
 
 
 async def list_requests(
-    store: SessionStore, session_id: str, limit: int, max_chars: int
+    store: SessionStore, session: Session, limit: int, max_chars: int
 ) -> list[SessionEvent]:
-    """What the person asked for last, newest first; other user messages are passed over."""
+    """What the person asked for last and did not take back, newest first."""
+    rewound = session.metadata.get(REWOUND, ())
     found: list[SessionEvent] = []
     below = BEYOND_ALL
     chars = max(max_chars, LEAST_CHARS)
     for _ in range(MOST_MESSAGES // MESSAGES_PER_PAGE):
-        rows = await store.list_newest_user_messages(session_id, below, MESSAGES_PER_PAGE, chars)
-        found += _choose_requests(rows, max_chars)
+        rows = await store.list_newest_user_messages(session.id, below, MESSAGES_PER_PAGE, chars)
+        requests = _choose_requests(rows, max_chars)
+        found += [request for request in requests if request.id not in rewound]
         if len(found) >= limit or len(rows) < MESSAGES_PER_PAGE:
             break
         below = get_sequence(rows[-1])

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 # In an event's parts: it was said to a subagent, or by a program.
 AGENT_ID, ORIGIN = "agent_id", "origin"
+REWOUND = "rewound"  # in a session's metadata: the requests that were taken back
 
 # Our prompts as a client names them: by server and prompt, by prompt alone, or as a skill.
 _OUR_PROMPT = re.compile(

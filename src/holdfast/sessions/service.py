@@ -429,14 +429,14 @@ class SessionService:
         """What the person asked for last, newest first, however long the turns are."""
         rules.check_count("limit", limit, least=1)
         session = await self.get_session(session_id)
-        return await reading.list_requests(self.store, session.id, limit, max_chars)
+        return await reading.list_requests(self.store, session, limit, max_chars)
 
     async def find_last_request(
         self, session_id: str, max_chars: int = PREVIEW_CHARS
     ) -> SessionEvent | None:
         """The last one of the session, else of those that it continues."""
         async for session in self._read_thread_back(session_id):
-            found = await reading.list_requests(self.store, session.id, 1, max_chars)
+            found = await reading.list_requests(self.store, session, 1, max_chars)
             if found:
                 return found[0]
         return None

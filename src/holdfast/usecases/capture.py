@@ -22,7 +22,7 @@ from holdfast.usecases.location import locate_branch, locate_worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from typing import Any
 
     from holdfast.clients.contract import HookEvent, HookOrigin
@@ -219,6 +219,13 @@ async def start_session(store: SessionStore, fields: dict[str, Any]) -> str:
 
     session = await store.in_transaction(lambda inside: changing.start_native(inside, fields))
     return session.id
+
+
+async def mark_rewound(store: SessionStore, session_id: str, event_ids: Sequence[str]) -> None:
+    """Requests that a person took back stay in the log, and nobody is reminded of them."""
+    from holdfast.sessions import changing
+
+    await store.in_transaction(lambda inside: changing.add_rewound(inside, session_id, event_ids))
 
 
 # --- what is kept of an event ---------------------------------------------------------------------

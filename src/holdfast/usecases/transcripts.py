@@ -10,6 +10,7 @@ are matched by their type and text: what one way has told waits for the other wa
 
 from __future__ import annotations
 
+import json
 import time
 
 from holdfast.clients.contract import CONTENT_BYTES, cut_to_fit, make_storable
@@ -39,6 +40,7 @@ MOST_WAITING = 50
 MESSAGES = ("user_message", "model_message")
 
 # In the state of a capture. What only a hook, and what only the transcript has told so far.
+REWOUND = "rewound"  # in the parts of an event
 CURSORS, TOLD, READ, HANDED = "cursors", "told", "read", "handed"
 
 
@@ -131,6 +133,9 @@ async def _store_batch(
     for start in range(0, len(events), rules.EVENTS_PER_CALL):
         part = events[start : start + rules.EVENTS_PER_CALL]
         await store.append_events(session_id, part, None)
+    rewound = [event_id for event in events for event_id in _list_rewound(event)]
+    if rewound:
+        await capture.mark_rewound(store, str(session_id), rewound)
     if not await store.save_capture(name, session.native_id, state, revision):
         raise make_raced_error(session.native_id)
 
@@ -191,10 +196,19 @@ def _is_compaction(record: Record) -> bool:
     return bool(record.parts and record.parts.get("compaction"))
 
 
+def _list_rewound(event: CheckedEvent) -> list[str]:
+    """The ids of the requests that an event takes back."""
+    if event.type != "system_event" or REWOUND not in (event.parts_text or ""):
+        return []
+    found: list[str] = json.loads(event.parts_text or "{}").get(REWOUND, [])
+    return found
+
+
 def _make_event(session: CapturedSession, owner: tuple[str, str], record: Record) -> CheckedEvent:
-    event_id = ids.named_id(session.client.NAME, session.native_id, record.key)
-    owned_id = capture.name_event(*owner, event_id)
+    owned_id = _name_record(session, owner, record.key)
     content, parts = capture.mask_secrets(record.content, record.parts, session.home)
+    if parts and parts.get(REWOUND):
+        parts[REWOUND] = [_name_record(session, owner, key) for key in parts[REWOUND]]
     text = cut_to_fit(make_storable(content), CONTENT_BYTES)
     try:
         return rules.check_event(record.event_type, record.role, text, parts, owned_id)
@@ -202,3 +216,8 @@ def _make_event(session: CapturedSession, owner: tuple[str, str], record: Record
         # A record that cannot be kept as it is must not keep those behind it from being read.
         left_out = {"left_out": wrong.field}
         return rules.check_event("system_event", "system", text, left_out, owned_id)
+
+
+def _name_record(session: CapturedSession, owner: tuple[str, str], key: str) -> str:
+    event_id = ids.named_id(session.client.NAME, session.native_id, key)
+    return capture.name_event(*owner, event_id)
