@@ -1,80 +1,16 @@
 """Hooks as real processes over a real transcript: what is kept, and what the next model reads."""
 
 import json
-import os
-import signal
-import subprocess
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from holdfast.app import App
-from holdfast.sessions.model import SessionEvent
 from holdfast.storage.enrolment import Enrolment
 from holdfast.storage.hook_marks import HookMarks
 from holdfast.usecases import pausing
-from tests.rig.commands import HOLDFAST, Answer, run_process
-
-FIRST, SECOND = "0af395d8-6c4b-4446-89a7-d52beac3d8cd", "11111111-2222-4333-8444-555555555555"
-
-
-class Claude:
-    """What the program does around our hooks: it writes its transcript and fires them."""
-
-    def __init__(self, home: Path, project: Path, session_id: str = FIRST):
-        self.project = project
-        self.session_id = session_id
-        name = "".join(char if char.isalnum() else "-" for char in str(project))
-        self.path = home / ".claude" / "projects" / name / f"{session_id}.jsonl"
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.records = 0
-        self.last: str | None = None
-
-    def fire(self, event: str, **fields: Any) -> Answer:
-        return run_process("hook", "claude", event, stdin=json.dumps(self.payload(event, **fields)))
-
-    def payload(self, event: str, **fields: Any) -> dict[str, Any]:
-        return {
-            "session_id": self.session_id,
-            "transcript_path": str(self.path),
-            "cwd": str(self.project),
-            "hook_event_name": event,
-            **fields,
-        }
-
-    def write(self, kind: str, content: object, parent: object = "last", **fields: Any) -> str:
-        self.records += 1
-        uuid = f"{self.session_id[:8]}-{self.records:04d}"
-        record = {
-            "parentUuid": self.last if parent == "last" else parent,
-            "isSidechain": False,
-            "type": kind,
-            "message": {"role": kind, "content": content},
-            "uuid": uuid,
-            "cwd": str(self.project),
-            "sessionId": self.session_id,
-            **fields,
-        }
-        with self.path.open("a") as file:
-            file.write(json.dumps(record, separators=(",", ":")) + "\n")
-        self.last = uuid
-        return uuid
-
-    def ask(self, text: str, prompt_id: str, **fields: Any) -> str:
-        return self.write("user", text, promptId=prompt_id, promptSource="typed", **fields)
-
-    def answer(self, text: str) -> str:
-        return self.write("assistant", [{"type": "text", "text": text}])
-
-    def turn(self, request: str, answer: str, prompt_id: str) -> None:
-        """A whole turn, with the hooks that the program fires."""
-        assert self.fire("UserPromptSubmit", prompt=request, prompt_id=prompt_id).out == ""
-        self.ask(request, prompt_id)
-        self.answer(answer)
-        stop = self.fire("Stop", prompt_id=prompt_id, last_assistant_message=answer)
-        assert stop == Answer(0, "", "")
+from tests.rig.claude_program import FIRST, SECOND, Claude, said, stored
+from tests.rig.commands import Answer
 
 
 @pytest.fixture
@@ -103,22 +39,6 @@ def handed(answer: Answer) -> str:
     assert output["hookEventName"] == "SessionStart"
     text: str = output["additionalContext"]
     return text
-
-
-def stored(native_id: str) -> list[SessionEvent]:
-    """The events of every session with this native id, oldest first."""
-    with App() as app:
-        sessions = app.run(app.scope.sessions.list_all_sessions())
-        return [
-            event
-            for session in reversed(sessions)
-            if session.native_id == native_id
-            for event in app.run(app.scope.sessions.get_recent_events(session.id, 1000))
-        ]
-
-
-def said(native_id: str) -> list[str]:
-    return [event.content for event in stored(native_id)]
 
 
 # --- what the next model reads --------------------------------------------------------------------
@@ -312,31 +232,3 @@ def test_a_hook_that_fired_leaves_a_mark_with_its_price(
     assert marks["SessionStart"]["chars"] == len(text)
     assert marks["Stop"]["count"] == 1
     assert marks["Stop"]["milliseconds"] > 0
-
-
-# --- kills ----------------------------------------------------------------------------------------
-
-
-def test_a_killed_hook_loses_nothing_that_the_transcript_has(
-    claude: Claude, next_claude: Claude, scale: Any
-):
-    turns = scale(100)
-    for number in range(turns):
-        request, answer = f"request {number}", f"answer {number}"
-        claude.ask(request, f"p{number}")
-        claude.answer(answer)
-        payload = claude.payload("Stop", prompt_id=f"p{number}", last_assistant_message=answer)
-        process = subprocess.Popen([*HOLDFAST, "hook", "claude", "Stop"], stdin=subprocess.PIPE)
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(payload).encode())
-        process.stdin.close()
-        time.sleep((number % 10) * 0.012)  # at another point of its work each time
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-
-    next_claude.fire("SessionStart", source="startup")
-
-    expected = [text for n in range(turns) for text in (f"request {n}", f"answer {n}")]
-    assert sorted(said(FIRST)) == sorted(expected)
-    requests = [text for text in said(FIRST) if text.startswith("request")]
-    assert requests == [f"request {number}" for number in range(turns)]

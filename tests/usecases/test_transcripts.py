@@ -15,7 +15,6 @@ from holdfast.sessions.service import SessionService
 from holdfast.usecases import capture, transcripts
 from tests.clients.golden import FOLDER, HOOKS, find_expected
 
-ANA = owner_of("local", "ana")
 RUNS = sorted(path for path in FOLDER.glob("*/*.hooks.jsonl") if "fork" not in path.name)
 
 
@@ -24,8 +23,8 @@ def name_run(path: Path) -> str:
 
 
 @pytest.fixture
-def sessions_of_ana(database: Any) -> SessionService:
-    return SessionService(database, owner=ANA)
+def sessions_of_ana(database: Any, workspace: str) -> SessionService:
+    return SessionService(database, owner=owner_of(workspace, "ana"))
 
 
 class RecordedRun:
@@ -55,10 +54,13 @@ class RecordedRun:
         if event is None:
             return
         settings = Settings(
-            home=self.home, database="sqlite:///x.db", workspace="local", developer="ana"
+            home=self.home,
+            database="sqlite:///x.db",
+            workspace=self.sessions.store.owner[0],
+            developer="ana",
         )
         record = capture.make_record(event, settings)
-        await capture.store_record(self.sessions.db, ANA, record)
+        await capture.store_record(self.sessions.db, settings.owner, record)
 
     async def read(self) -> None:
         assert self.client is not None
