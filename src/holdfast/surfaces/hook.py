@@ -184,13 +184,16 @@ def _read_transcripts(
     from holdfast.usecases import catching_up
 
     path = payload.get("transcript_path")
+    is_start = client.MOMENTS[event_name] == START
+    if not is_start and not (isinstance(path, str) and os.path.exists(path)):
+        return
     try:
         if not _is_spool_free(app):  # what waits there came first
             return
-        if client.MOMENTS[event_name] == START:
+        if is_start:
             app.run(catching_up.catch_up(app, client, origin))
-        elif isinstance(path, str) and path:
-            app.run(catching_up.capture_turn(app, client, origin, path))
+        else:
+            app.run(catching_up.capture_turn(app, client, origin, str(path)))
     except Exception as error:
         _log_failure(error, client.NAME)
 
