@@ -18,6 +18,7 @@ from holdfast.storage.reserve import RESERVE_BYTES, Reserve, locate_reserve, pre
 from holdfast.storage.spool import Spool
 from tests.faults import writers
 from tests.faults.disks import MEGABYTE, NOBODY, fill, remount
+from tests.rig.claude_program import FIRST, SECOND, Claude, said
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer, run_process
 from tests.rig.nursery import Line, Nursery
 from tests.surfaces.http.server import run_server
@@ -274,3 +275,28 @@ def test_health_is_not_green_after_events_could_not_be_kept(small_disk: Path, da
     assert (answer.status_code, answer.json()["code"]) == (503, "events_dropped")
     assert answer.json()["dropped"] == 1
     assert answer.json()["last_dropped_at"] in answer.json()["detail"]
+
+
+# --- with the client's own transcript -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("obstacle", OBSTACLES)
+def test_turns_on_a_disk_that_takes_nothing_come_back_from_the_transcript(
+    obstacle: Obstacle, small_disk: Path, data: Path, home: Path, tmp_path: Path
+):
+    """Whatever a hook could keep, and whatever it could not: each message is there once."""
+    (tmp_path / ".git").mkdir()
+    claude, next_claude = Claude(home, tmp_path), Claude(home, tmp_path, SECOND)
+    expected = []
+    with obstacle(small_disk):
+        for number in range(5):
+            request, answer = f"request {number}", f"answer {number}"
+            claude.fire("UserPromptSubmit", prompt=request, prompt_id=f"p{number}")
+            claude.ask(request, f"p{number}")
+            claude.answer(answer)
+            claude.fire("Stop", prompt_id=f"p{number}", last_assistant_message=answer)
+            expected += [request, answer]
+
+    next_claude.fire("SessionStart", source="startup")
+
+    assert sorted(said(FIRST)) == sorted(expected)
