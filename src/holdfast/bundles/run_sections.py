@@ -285,7 +285,7 @@ def _list_steps_of_summary(judged: JudgedContext) -> list[tuple[str, Item]]:
 
 def _write_step(lead: str, text: str, source: str, end: str = "") -> Item:
     line = write_line(lead, quote(text, PROSE_CHARS), keep=len(end) + len(NEXT))
-    return replace(Item.with_end(line, end, source), is_prose=True)
+    return Item.with_end(line, end, source)
 
 
 # --- what failed before ---------------------------------------------------------------------------
