@@ -12,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.bundles import budget, render
-from holdfast.bundles.model import LINE_CHARS, Cut, Head, Item, Layout, Section, ShownSection
+from holdfast.bundles.model import (
+    LINE_CHARS,
+    NARROW_CHARS,
+    Cut,
+    Head,
+    Item,
+    Layout,
+    Section,
+    ShownSection,
+)
 from holdfast.errors import InvalidValueError
 from holdfast.ground.text import ELLIPSIS
 
@@ -35,6 +44,9 @@ VOCABULARY = [
     "what",
     "it",
     "can",
+    "because",
+    "wait;",
+    "not",
 ]
 words = st.integers(1, 40).map(
     lambda n: " ".join(VOCABULARY[(n * n + k) % len(VOCABULARY)] for k in range(n))
@@ -164,7 +176,7 @@ def is_beginning(text: str, whole: str) -> bool:
         return text == whole
     begun = text.removesuffix(ELLIPSIS).removesuffix(":")
     rest = whole.removeprefix(begun)
-    return whole.startswith(begun) and rest.startswith((" ", ": "))
+    return whole.startswith(begun) and rest.startswith((" ", ": ", "; "))
 
 
 @several
@@ -334,6 +346,44 @@ def test_lines_are_shortened_before_any_is_left_out():
     assert lengths == sorted(lengths, reverse=True), "what room is left goes to the first"
     assert all(item.text.endswith("word…") for item in shown.items)
     assert len(shown.cut) == 10
+
+
+def test_lines_end_after_a_clause_before_any_is_left_out():
+    """Eight lines of which five fit with a part of their reasons all stand without these."""
+    reason = "because it was asked for by finance in the meeting of last week, and by nobody else"
+    decided = [
+        Item(f"D{n} The letter of level {n} is sent on its own day, {reason}", "source")
+        for n in range(8)
+    ]
+    section = Section("decided", "DECIDED", tuple(decided), max_chars=2_000)
+
+    layout = budget.fit(replace(HEAD, notice=""), [section], 560)
+
+    texts = [item.text for item in layout.shown[0].items]
+    assert texts[-1] == "D7 The letter of level 7 is sent on its own day…"
+    assert len(texts) == 8
+    assert len(layout.cut) == 8
+
+
+def test_a_line_without_clauses_becomes_no_shorter_than_a_narrow_one():
+    plain = Item("word " * 38 + "end", "source")
+    reasoned = Item.with_reason("text " * 20, "why " * 40, " [ok]", "source")
+
+    assert plain.shorten(80) == plain.shorten(NARROW_CHARS)
+    assert reasoned.shorten(80) == reasoned.shorten(NARROW_CHARS)
+
+
+def test_a_narrow_line_has_whole_clauses_of_a_text_and_of_its_reason():
+    text = "Letters leave at 08:00 in the morning, since the bank opens then"
+    why = "the printer is free at that hour of the day; later it is not"
+    item = Item.with_reason(text, why, " [ok]", "source")
+
+    short = item.shorten(100)
+
+    assert short.text == (
+        "Letters leave at 08:00 in the morning…: the printer is free at that hour of the day… [ok]"
+    )
+    assert short.shorten(100) == short
 
 
 def test_a_shortened_item_keeps_its_reason_and_its_end():

@@ -54,7 +54,7 @@ CORPUS = [wrap.replace("{}", sentence) for sentence in SENTENCES for wrap in WRA
 # How a line may begin, at the margin; the marks at the end stand before words of others.
 BEGINNINGS = (
     r"HOLDFAST (?:planning|implementation) ·",
-    r"Checked against this checkout; the checkout wins\.|Kept on this machine; not checked",
+    r"Checked here; the checkout wins\.|Kept on this machine; not checked",
     r"RULES$|DECISIONS$|DECIDED$|REJECTED$|FAILED BEFORE$|REMEMBERED$|RECALLED$|SCRATCHPAD$",
     r'CLAIMS (?:[\d a-z,:]+) hold(?: here)? \("done" needs lines or an exit code\)$',
     r"SUMMARY \(|GOAL(?: \[older tree\])? |NEXT |BLOCKED |OPEN D|FILES |SET |ENVIRONMENT ",
@@ -63,7 +63,7 @@ BEGINNINGS = (
     r"NOTES OF OTHERS, from the repository \[untrusted text [0-9a-f]{16}\]$",
     r"\[end of untrusted text [0-9a-f]{16}\]$",
     r"More: (?:repo_context operation=load|session operation=recent)$|\+\d+ more$|$",
-    r"More of .{0,60}: repo_context operation=load workstream_id=",
+    r"More: repo_context operation=load workstream_id=",
     r"\[(?:ok|moved|changed|said)\] |D(?:\d+|\?) |\d+\. |- |> |\| |  ",
 )
 OURS = re.compile("|".join(BEGINNINGS))

@@ -20,6 +20,7 @@ from tests.bundles.situations import (
     FRESH,
     IMPLEMENTATION,
     KEY,
+    LATER,
     NEW_BRANCH,
     NOW,
     PLAN,
@@ -32,6 +33,7 @@ from tests.bundles.situations import (
     noting,
     proof,
 )
+from tests.bundles.write_golden import text_of
 
 
 def sections_by_name(gathered: Gathered) -> dict[str, Section]:
@@ -100,7 +102,7 @@ def test_the_state_of_the_session_is_shown_without_sharing_too():
     told = replace(FLAG_OFF, notes=notes, last_session=last)
 
     assert texts(told, "next") == ["now: the retry of send() (src/levels.py)", "1. count the first"]
-    assert texts(told, "blocked") == ["BLOCKED finance has not answered"]
+    assert texts(told, "blocked") == ["finance has not answered"]
     assert texts(told, "files") == ["src/letters.py", "docs/spec.md"]
     assert texts(told, "environment") == ["ENVIRONMENT in the container"]
     assert texts(told, "notes") == ["| mood: good"]
@@ -132,11 +134,11 @@ def test_an_empty_context_says_so():
     [
         (
             Staleness(True, ("files",), noted=2, changed=(NotedChange("a", "changed"),), others=1),
-            "STALE IN PART: 1 of 2 noted files changed, +1 other.",
+            "STALE IN PART: 1 of 2 noted files, +1 other.",
         ),
         (
             Staleness(True, ("files",), noted=1, changed=(NotedChange("a", "gone"),)),
-            "STALE: 1 of 1 noted file changed.",
+            "STALE: 1 of 1 noted file.",
         ),
     ],
 )
@@ -387,9 +389,47 @@ def test_commands_that_fail_stand_above_the_last_run_and_those_that_passed_work_
         "FAILS pytest -n auto → exit 124",
         "LAST RUN 13:25 pytest -q tests/test_levels.py → exit 1",
         "  > FAILED test_stops_after_3: assert 4 == 3",
-        "  > 1 failed",
     ]
     assert texts(IMPLEMENTATION, "works") == ["make test (1 of 1)"]
+
+
+@pytest.mark.parametrize(
+    ("output", "shown"),
+    [
+        (
+            "AssertionError: 2 != 1\nRan 1 test in 0.002s\nFAILED (failures=1)\n",
+            ["AssertionError: 2 != 1"],
+        ),
+        ("error: no table\na\nb\n1 failed, 2 passed in 0.12s\n", ["a", "b"]),
+        ("error: no table\n1 failed\n2 passed\nexit status 1\n", ["error: no table"]),
+        ("Tests: 1 failed\nTime: 2 s\n", ["Time: 2 s"]),
+    ],
+)
+def test_lines_of_output_that_only_count_are_not_shown(output, shown):
+    """Unless there is nothing else."""
+    failed = proof(4, "make test", 1, at(16, 13, 25), tree="now", output=output)
+    section = sections_by_name(judging(IMPLEMENTATION, proofs=(failed,)))["last_run"]
+
+    assert [item.text for item in section.items[1:]] == [f"  > {line}" for line in shown]
+    left_out = len(output.splitlines()) - len(shown)
+    assert section.gone[0].text == f"{left_out} line{'s' * (left_out > 1)} of its output"
+
+
+def test_blockers_stand_under_one_heading():
+    notes = WorkingNotes(blockers=("finance has not answered", "no key for the sandbox"))
+
+    shown = text_of(replace(IMPLEMENTATION, notes=notes))
+
+    assert "\nBLOCKED finance has not answered\n  no key for the sandbox\n" in shown
+
+
+def test_the_branch_whose_notes_come_first_is_named_once():
+    last = LastSession("codex", LATER, "ended", branch=BASE)
+
+    assert BASE not in sections.make_head(replace(NEW_BRANCH, last_session=last)).notice
+    elsewhere = replace(last, branch="feat/fees")
+    notice = sections.make_head(replace(NEW_BRANCH, last_session=elsewhere)).notice
+    assert notice.endswith("Last session: codex on feat/fees, ended 13:31.")
 
 
 def test_two_other_commands_that_fail_are_shown_and_the_rest_is_counted():

@@ -85,8 +85,8 @@ async def test_a_later_change_does_not_alter_an_existing_bundle(bundles, monkeyp
     assert (await bundles.rebuild(before.id)).text == before.text
     said = await bundles.diff(before.id, after.id)
     assert said.startswith(f"--- {short_id(before.id)}\n+++ {short_id(after.id)}\n")
-    assert " STALE IN PART: 2 of 5 noted files changed, +137 others.\n" in said
-    assert " STALE: 5 of 5 noted files changed.\n" in said
+    assert " STALE IN PART: 2 of 5 noted files, +137 others.\n" in said
+    assert " STALE: 5 of 5 noted files.\n" in said
     assert await bundles.diff(after.id, after.id) == ""
 
 
@@ -252,7 +252,7 @@ async def test_an_edit_of_its_evidence_makes_a_claim_stale_in_the_next_bundle(
     assert "STALE" not in fresh.text
     assert "GOAL overdue invoices are reminded." in fresh.text
     assert "[ok] send() posts once, letters.py\n" in fresh.text
-    assert "STALE: 1 of 1 noted file changed.\nCHANGED letters.py +1 -1\n" in stale.text
+    assert "STALE: 1 of 1 noted file.\nCHANGED letters.py +1 -1\n" in stale.text
     assert '[changed] "send() posts once": letters.py#send edited since' in stale.text
     assert stale.text.index("letters.py +1 -1") < stale.text.index("GOAL [older tree]")
     assert (await bundles.rebuild(fresh.id)).text == fresh.text
@@ -297,7 +297,7 @@ async def test_a_frozen_bundle_is_replaced_while_its_verdict_does_not_hold(
     monkeypatch.setitem(JUDGED, "planning", PLANNING.judged)
     back = await bundles.build("planning", session_id=s.id)
 
-    assert "STALE: 5 of 5 noted files changed." in after.text
+    assert "STALE: 5 of 5 noted files." in after.text
     assert after.id != first.id
     assert back == first
 

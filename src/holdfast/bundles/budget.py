@@ -4,9 +4,9 @@ The head's first line and pinned sections stand whole, or the total is refused. 
 goes to the other sections in the order of rank, in two passes: in the first each may fill its
 maximum, in the second all that is left. Where an item does not fit, as much of it stands as room
 allows, and the pass is over: nothing of a lower rank stands while something of a higher rank was
-cut for room. Lines are shortened first (`LINES`), so that more of them stand. A section keeps its
-items from the first on and counts the rest. Whatever is missing or shortened is a cut with its
-reason.
+cut for room. Lines are shortened first (`LINES`), at last to their first clauses, so that more of
+them stand. A section keeps its items from the first on and counts the rest. Whatever is missing or
+shortened is a cut with its reason.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
+from holdfast.bundles.clauses import cut_after_word
 from holdfast.bundles.model import (
     CONTINUED,
     LINE_CHARS,
+    NARROW_CHARS,
     OURS,
     Cut,
     Head,
@@ -36,7 +38,8 @@ from holdfast.ground.text import ELLIPSIS, cut
 LEAST = 450
 SHORTEST = 40  # less of a sentence says nothing
 ESCAPES, STEP = 40, 50  # escaped characters that fit beside a tenth of the total, and the next try
-LINES = (LINE_CHARS, 160, 130, 115)  # how long a line may be; shorter where room is short
+# How long a line may be: shorter where room is short, and in the end only its first clauses.
+LINES = (LINE_CHARS, 160, 130, NARROW_CHARS, 80)
 TOTALS = {"planning": 2_200, "implementation": 1_700}
 
 
@@ -126,10 +129,9 @@ class _Page:
     def fill(self) -> bool:
         """Whether the first pass was enough for what each section may have in it."""
         places = self._list_by_rank()
-        if not self._fill_once(places, _count_first):
-            return False
+        is_enough = self._fill_once(places, _count_first)
         self._fill_once(places, _count_all)
-        return True
+        return is_enough
 
     def lengthen(self, whole: Sequence[Section]) -> None:
         """Give the room that is left to lines that were shortened, by rank."""
@@ -233,7 +235,8 @@ def _cut_to_beginning(item: Item, room: int) -> Item | None:
     body_room = room - len(end)
     if body_room < SHORTEST:
         return None
-    beginning = cut(_leave_short_reason(item, body, body_room), body_room)
+    shorten = cut if item.is_prose else cut_after_word
+    beginning = shorten(_leave_short_reason(item, body, body_room), body_room)
     if not item.is_prose and not ends_at_word(beginning, body):
         return None
     return replace(item, text=beginning + end)

@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from holdfast.bundles.clauses import cut_after_clause, cut_to_fit
 from holdfast.ground import clock
-from holdfast.ground.text import ELLIPSIS, cut
+from holdfast.ground.text import ELLIPSIS
 
 if TYPE_CHECKING:
     from holdfast.workstreams.model import JudgedContext
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 PHASES = ("planning", "implementation")
 OURS = "holdfast"  # the source of our own words
 LINE_CHARS = 200
+NARROW_CHARS = 115  # lines become shorter than this only where a clause ends
 STALE_SHOWN = 3  # a reader who meets ten warnings reads none
 CONTINUED = "\n  "
 
@@ -134,16 +136,37 @@ class Item:
         """
         if self.is_prose or len(self.text) <= max_chars:
             return self
-        at = len(self.text) - self.keep
-        body, end = self.text[:at], self.text[at:]
+        if max_chars < NARROW_CHARS:
+            return self._keep_clauses(max_chars) or self.shorten(NARROW_CHARS)
+        body, end = self._split_end()
         room = max(max_chars - self.keep, 1)
         if not self.why_at:
-            beginning = cut(body, room)
+            beginning = cut_to_fit(body, room)
             is_of_use = ends_at_word(beginning, body) or len(self.text) > LINE_CHARS
             return replace(self, text=beginning + end) if is_of_use else self
         text, why = body[: self.why_at], body[self.why_at + 2 :]
-        text = cut(text, max(room - len(why) - 2, room // 2))
-        why = cut(why, room - len(text) - 2)
+        text = cut_to_fit(text, max(room - len(why) - 2, room // 2))
+        return self._with_reason(text, cut_to_fit(why, room - len(text) - 2), end)
+
+    def _keep_clauses(self, max_chars: int) -> Item | None:
+        """With whole clauses of the text and of its reason, if these are on such a line."""
+        body, end = self._split_end()
+        room = max_chars - self.keep
+        if not self.why_at:
+            beginning = cut_after_clause(body, room)
+            return replace(self, text=beginning + end) if beginning else None
+        text, why = body[: self.why_at], body[self.why_at + 2 :]
+        for shown in (text, cut_after_clause(text, room * 2 // 3)):
+            reason = cut_after_clause(why, room - len(shown or "") - 2)
+            if shown and reason:
+                return self._with_reason(shown, reason, end)
+        return None
+
+    def _split_end(self) -> tuple[str, str]:
+        at = len(self.text) - self.keep
+        return self.text[:at], self.text[at:]
+
+    def _with_reason(self, text: str, why: str, end: str) -> Item:
         return replace(self, text=f"{text}: {why}{end}", why_at=len(text))
 
     def to_dict(self) -> dict[str, Any]:
@@ -152,7 +175,7 @@ class Item:
 
 def ends_at_word(beginning: str, whole: str) -> bool:
     rest = whole[len(beginning.removesuffix(ELLIPSIS)) :]
-    return not rest or rest.startswith((" ", ": ", ELLIPSIS))
+    return not rest or rest.startswith((" ", ": ", ", ", "; ", ELLIPSIS))
 
 
 @dataclass(frozen=True)

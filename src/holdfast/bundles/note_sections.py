@@ -81,7 +81,7 @@ def make_decisions(judged: JudgedContext, notes: WorkingNotes) -> Section:
 
 def make_open(judged: JudgedContext) -> Section:
     waiting = order_decisions(list_decisions(judged), ["open"])
-    items = [replace(_write_decision(each, "OPEN "), is_prose=True) for each in waiting]
+    items = [_write_decision(each, "OPEN ") for each in waiting]
     return Section("open", "", tuple(items), gone=list_long_decisions("open", waiting))
 
 

@@ -36,7 +36,7 @@ def write_notice(gathered: Gathered) -> str:
     last_session = _describe_last_session(gathered)
     if gathered.judged is None:
         return f"Kept on this machine; not checked against any checkout.{last_session}"
-    return f"Checked against this checkout; the checkout wins.{last_session}"
+    return f"Checked here; the checkout wins.{last_session}"
 
 
 def _describe_last_session(gathered: Gathered) -> str:
@@ -45,10 +45,16 @@ def _describe_last_session(gathered: Gathered) -> str:
         return ""
     client = quote(last.client, WORD_CHARS)
     on = ""
-    if last.branch and last.branch != gathered.branch:
+    if last.branch and last.branch not in _list_named_branches(gathered):
         on = f" on {quote(last.branch, NAME_CHARS)}"
     at = format_moment(last.ends_at, gathered.now)
     return f" Last session: {client}{on}, {last.end} {at}."
+
+
+def _list_named_branches(gathered: Gathered) -> list[str]:
+    """This branch, and the one whose notes it begins with: other lines name them."""
+    inherited = gathered.judged.inherited.branches[:1] if gathered.judged else ()
+    return [gathered.branch, *inherited]
 
 
 def make_rules(rules: Sequence[str]) -> Section:
@@ -69,7 +75,7 @@ def make_about(judged: JudgedContext) -> Section:
     notes = [note for note in (context.read_only, *context.notes) if note]
     for note in notes:
         text = quote(note, TEXT_CHARS)
-        items.append(Item(f"NOTE: {text}", CONTEXT))
+        items.append(Item(f"NOTE: {text}", CONTEXT, is_prose=True))
     label = judged.own_label
     long_label = list_shortened("about", [label], CONTEXT, LABEL_CHARS)
     long_notes = list_shortened("about", notes, CONTEXT, TEXT_CHARS)
@@ -111,7 +117,7 @@ def _describe_stale(staleness: Staleness) -> str:
     mark = "STALE IN PART"
     if len(staleness.changed) == staleness.noted:
         mark = "STALE"
-    counts = f"{len(staleness.changed):,} of {plural(staleness.noted, 'noted file')} changed"
+    counts = f"{len(staleness.changed):,} of {plural(staleness.noted, 'noted file')}"
     if staleness.others:
         counts += f", +{plural(staleness.others, 'other')}"
     return f"{mark}: {counts}."
@@ -133,7 +139,7 @@ def _describe_since(judged: JudgedContext) -> str:
 def _describe_uncommitted(staleness: Staleness) -> str:
     if not staleness.uncommitted:
         return "no tracked file changed"
-    return f"{plural(staleness.uncommitted, 'file')} uncommitted"
+    return f"{staleness.uncommitted:,} uncommitted"
 
 
 def make_changed(judged: JudgedContext, notes: WorkingNotes) -> Section:

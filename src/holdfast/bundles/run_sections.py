@@ -39,6 +39,13 @@ LAST_RUN, LAST_ERRORS = "last run", "last errors"
 LastRun = Proof | NotedRun
 NEXT = "NEXT "  # stands on the line of the first item
 _NEXT_WORD = re.compile(r"^next(?: steps?)?\s*[:=-]\s*", re.IGNORECASE)  # the heading says it
+# What a line that only counts is made of: `Ran 1 test in 0.002s`, `2 passed, 1 failed`.
+_COUNTS = re.compile(
+    r"(?:[\W\d_]|(?<![^\W\d_])(?:all|and|code|done|errors?|exit|fail(?:ed|ing|ures?)?|files?|"
+    r"finished|in|m?s|ok|pass(?:ed|ing)?|ran|results?|run|sec|seconds?|skipped|status|suites?|"
+    r"tests?|time|total|warnings?)(?![^\W\d_]))+",
+    re.IGNORECASE,
+)
 _WORDS = re.compile(r"\w")
 _WORD = re.compile(r"\w{4,}")  # shorter ones are in any two sentences
 
@@ -167,12 +174,20 @@ def _make_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Sectio
     """With the end of what it printed; the receipt says how many lines are left out."""
     source = _name_proof(proof)
     lines = _list_output_lines(proof)
+    shown = _choose_output(lines)
     return Section(
         "last_run",
         title="",
-        items=(_write_seen_run(proof, judged, now), *_quote_output(lines[-OUTPUT_LINES:], source)),
-        gone=_cut_output(len(lines) - OUTPUT_LINES, source),
+        items=(_write_seen_run(proof, judged, now), *_quote_output(shown, source)),
+        gone=_cut_output(len(lines) - len(shown), source),
     )
+
+
+def _choose_output(lines: Sequence[str]) -> Sequence[str]:
+    """Its end, without lines that only count: that it failed is said by its exit code."""
+    end = [line for line in lines[-OUTPUT_LINES:] if not _COUNTS.fullmatch(line)]
+    telling = [line for line in lines if not _COUNTS.fullmatch(line)]
+    return end or telling[-1:] or lines[-1:]
 
 
 def _write_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Item:
@@ -195,7 +210,7 @@ def _cut_output(left_out: int, source: str) -> tuple[Cut, ...]:
     if left_out <= 0:
         return ()
     text = f"{plural(left_out, 'line')} of its output"
-    why = f"only the last {OUTPUT_LINES} are shown"
+    why = f"only the last {OUTPUT_LINES} are shown, without counts"
     return (Cut("last_run", text, source, reason=why),)
 
 
@@ -270,7 +285,7 @@ def _list_steps_of_summary(judged: JudgedContext) -> list[tuple[str, Item]]:
 
 def _write_step(lead: str, text: str, source: str, end: str = "") -> Item:
     line = write_line(lead, quote(text, PROSE_CHARS), keep=len(end) + len(NEXT))
-    return replace(Item.with_end(line, end, source), is_prose=True)
+    return Item.with_end(line, end, source)
 
 
 # --- what failed before ---------------------------------------------------------------------------

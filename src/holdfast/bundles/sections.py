@@ -241,7 +241,7 @@ def _write_more(gathered: Gathered) -> str:
     if not branches:
         return MORE
     name = quote(branches[0], NAME_CHARS)
-    return f"More of {name}: repo_context operation=load workstream_id={name}"
+    return f"More: repo_context operation=load workstream_id={name}"
 
 
 def _place(section: Section, before: str, budgets: dict[str, int]) -> Section:

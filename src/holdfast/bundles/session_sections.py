@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_cut_lines, list_section, list_shortened
-from holdfast.bundles.model import LINE_CHARS, Cut, Gathered, Item, RecalledMemory, Section
+from holdfast.bundles.model import (
+    CONTINUED,
+    LINE_CHARS,
+    Cut,
+    Gathered,
+    Item,
+    RecalledMemory,
+    Section,
+)
 from holdfast.bundles.note_sections import list_noted_paths, write_path
 from holdfast.bundles.quoting import (
     PROSE_CHARS,
@@ -23,6 +31,7 @@ from holdfast.bundles.quoting import (
 
 PROSE_LINES = 40
 QUOTED = "> "
+BLOCKED = "BLOCKED "  # stands on the line of the first item
 RULE_CATEGORIES = ("rule", "rules", "constraint", "constraints", "convention", "preference")
 
 
@@ -64,10 +73,10 @@ def make_blocked(gathered: Gathered) -> Section:
     notes = gathered.notes
     quoted = [quote(text, PROSE_CHARS) for text in notes.blockers]
     texts = [text for text in quoted if text]
-    lines = [write_line("BLOCKED ", text) for text in texts]
-    items = [Item(line, notes.source, is_prose=True) for line in lines]
+    lines = [write_line("", text, keep=len(BLOCKED)) for text in texts]
+    items = [Item(line, notes.source) for line in lines]
     gone = list_cut_lines("blocked", zip(texts, items, strict=True))
-    return Section("blocked", "", tuple(items), gone=gone)
+    return list_section("blocked", BLOCKED.strip(), items, lead=" ", joined=CONTINUED, gone=gone)
 
 
 def make_environment(gathered: Gathered) -> Section:

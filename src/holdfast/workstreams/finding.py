@@ -141,7 +141,7 @@ def describe_other_work(document: Document, key: Key) -> tuple[str, ...]:
 
 
 def describe_inherited(branches: Sequence[str]) -> str:
-    return f"Nothing is noted for this branch yet; it begins with notes of {_list_names(branches)}."
+    return f"This branch begins with notes of {_list_names(branches)}."
 
 
 def describe_branch(key: Key) -> str:
