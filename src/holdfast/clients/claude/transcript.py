@@ -50,6 +50,7 @@ MOST_CALLS = 100  # that wait for a result
 MOST_PROMPTS = 100  # that a rewind can take back
 FIRST_LOOK_BYTES = 1 << 14  # how far back the line is looked for that a prompt follows
 REWIND_BYTES = 8 << 20  # and how far at most
+PROBE_BYTES = 4 << 20  # of a file, in which its first prompt is looked for
 CWD = b'"cwd":"'
 FOLDER_CHARS = 200  # a longer name is cut, and a hash follows
 KEPT_TYPES = (b"user", b"assistant", b"system", b"attachment")
@@ -123,6 +124,7 @@ class ClaudeReading(TranscriptReading):
             self.state["own"] = 0
 
     def run(self) -> Batch:
+        """What is in it; first, once, it is looked through for the end of what a fork copied."""
         if "own" in self.state:
             return super().run()
         own = self._find_own_start()
@@ -147,7 +149,8 @@ class ClaudeReading(TranscriptReading):
                 own = offset
             elif prompt_id:
                 return int(own)
-        if first and self.page.has_more:
+        may_go_on = first is not None or self.page.start < PROBE_BYTES
+        if may_go_on and self.page.has_more:
             self.state["probe"] = {"prompt": first, "own": own}
             return None
         return int(own)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.clients.codex import PATCH, PATCH_TOOL
 from holdfast.clients.contract import as_text, describe_agent, make_key
 from holdfast.clients.transcript import (
     MOST_FOUND,
@@ -205,10 +206,10 @@ class CodexReading(TranscriptReading):
 
     def _take_change(self, item: dict[str, Any]) -> None:
         changes = as_object(item.get("changes"))
-        given = {"command": _format_patch(changes)}
+        given = {PATCH: _format_patch(changes)}
         printed = [item.get("stdout"), item.get("stderr")]
         output = "".join(text for text in printed if isinstance(text, str))
-        self.add_tool(item.get("id"), "apply_patch", given, output, _describe(item))
+        self.add_tool(item.get("id"), PATCH_TOOL, given, output, _describe(item))
 
     def _take_mcp(self, item: dict[str, Any]) -> None:
         tool = f"mcp__{item.get('server')}__{item.get('tool')}"
