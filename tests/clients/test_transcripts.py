@@ -429,7 +429,7 @@ STOPPED = "cancelled by user"
 
 @pytest.mark.parametrize("path", WITH_HOOKS, ids=name_path)
 def test_a_hook_and_the_transcript_name_the_same_event(path: Path):
-    ids = {event_id: record for event_id, record in list_events(path)}
+    ids = dict(list_events(path))
     texts = {(record.event_type, record.content) for record in ids.values()}
 
     for event in list_hooks(path):

@@ -58,7 +58,7 @@ def find_sources(native_id: str, path: str) -> list[str]:
     name = os.path.basename(path)
     day = os.path.dirname(path)
     sessions = os.path.dirname(os.path.dirname(os.path.dirname(day)))
-    days = _list_days(sessions, os.path.relpath(day, sessions))
+    days = _list_days(sessions, "/".join(day.split("/")[-3:]))
     younger = [other for folder in days for other in _list_rollouts(folder)]
     candidates = [other for other in younger if os.path.basename(other) > name]
     newest = candidates[-MOST_LOOKED_AT:]
