@@ -56,6 +56,19 @@ def test_the_subagents_of_codex_are_found_by_their_first_line(tmp_path: Path):
     assert sources == [str(main), str(child), str(later)]
 
 
+def test_a_rewind_of_codex_is_another_file_of_the_same_session(tmp_path: Path):
+    day = FOLDER / "codex/sessions/2026/11/17"
+    before, after = sorted(day.glob("*.jsonl"))
+    native_id = "01a1ea63-fd9a-7883-ab82-ae0cd1ab4319"
+    reader = get_reader_of(before)
+    shutil.copytree(day, tmp_path / ".codex/sessions/2026/11/17", copy_function=shutil.copyfile)
+
+    assert reader.find_sources(native_id, str(after)) == [str(after), str(before)]
+    assert reader.find_sources(native_id, str(before)) == [str(before), str(after)]
+    found = list(reader.list_transcripts(HOME_FOLDER, str(tmp_path), 0))
+    assert [file.native_id for file in found] == [native_id]
+
+
 def test_a_resumed_session_of_gemini_is_the_largest_file_with_its_id(tmp_path: Path):
     native_id = "ef3378a9-3b82-4ac8-9745-19ddde341a88"
     stub = put("gemini/stub.jsonl", tmp_path / "session-2026-11-15T19-23-ef3378a9.jsonl")
@@ -164,9 +177,11 @@ def test_no_more_than_fifty_are_found_and_no_more_than_their_heads_are_read(
             tmp_path / f".claude/projects/-home-dev-project/{number}.jsonl",
             at,
         )
-        put(
-            "codex/tools.jsonl", tmp_path / f".codex/sessions/2026/11/15/rollout-{number}.jsonl", at
-        )
+        rollout = tmp_path / f".codex/sessions/2026/11/15/rollout-{number}.jsonl"
+        put("codex/tools.jsonl", rollout, at)
+        text = rollout.read_text().replace("01a1e0a5-b761", f"01a1e0a5-{number:04}")
+        rollout.write_text(text)
+        os.utime(rollout, (at, at))
     pread = os.pread
     sizes = []
 

@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,12 +52,11 @@ def path(request: pytest.FixtureRequest) -> Path:
 
 
 def copy_to(tmp_path: Path, path: Path, data: bytes) -> Path:
-    """With the same name in a folder of the same name, and what says whose it is."""
-    folder = tmp_path / path.parent.name
-    folder.mkdir(exist_ok=True)
-    about = path.with_suffix(".meta.json")
-    if about.exists():
-        (folder / about.name).write_bytes(about.read_bytes())
+    """With the same name, in folders of the same names, and beside what says whose it is."""
+    folder = tmp_path / path.parent.relative_to(FOLDER)
+    if not folder.exists() and (path.parent.name == "subagents" or "sessions" in path.parts):
+        shutil.copytree(path.parent, folder)
+    folder.mkdir(parents=True, exist_ok=True)
     target = folder / path.name
     target.write_bytes(data)
     return target
@@ -412,13 +412,12 @@ def list_hooks(path: Path) -> list[HookEvent]:
 def list_events(path: Path) -> list[tuple[str, Record]]:
     """The records of a session and of its subagents, with the ids of their events."""
     reader = get_reader_of(path)
-    hooks = list_hooks(path)
-    sources = [path, *path.with_suffix("").rglob("*.jsonl")]
+    event = list_hooks(path)[0]
+    sources = reader.find_sources(event.native_id, str(path))
     child = path.with_name("subagent-child.jsonl")
     if path.stem == "subagents" and child.exists():
-        sources.append(child)
-    records = [record for source in sources for record in read_all(reader, source, {})[0]]
-    event = hooks[0]
+        sources.append(str(child))
+    records = [record for source in sources for record in read_all(reader, Path(source), {})[0]]
     return [(name_event(event.client, event.native_id, record.key), record) for record in records]
 
 
