@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.codex import PATCH, PATCH_TOOL
-from holdfast.clients.contract import as_text, describe_agent, make_key
+from holdfast.clients.contract import as_text, describe_agent, name_prompt
 from holdfast.clients.transcript import (
     MOST_FOUND,
     MOST_LOOKED_AT,
@@ -136,7 +136,7 @@ class CodexReading(TranscriptReading):
     def is_wanted(self, line: bytes) -> bool:
         envelope = line[:HEAD_BYTES]
         if b'"type":"event_msg"' in envelope:
-            return b'"item_completed"' in envelope or b'"thread_rolled_back"' in envelope
+            return b'"item_completed"' in envelope
         return b'"type":"response_item"' not in envelope
 
     def take(self, entry: dict[str, Any], offset: int) -> None:
@@ -148,11 +148,9 @@ class CodexReading(TranscriptReading):
         self.agent = as_object(self.state.get("agent"))
         if isinstance(self.ordinal, int) and self.ordinal < self.state.get("first", 0):
             return
-        moment = str(entry.get("timestamp") if self.ordinal is None else self.ordinal)
         if kind == "compacted":
-            self.add_compaction(moment, as_text(payload.get("message") or ""), None)
-        elif payload.get("type") == "thread_rolled_back":
-            self._take_rollback(moment, payload.get("num_turns"))
+            moment = entry.get("timestamp") if self.ordinal is None else self.ordinal
+            self.add_compaction(str(moment), as_text(payload.get("message") or ""), None)
         elif payload.get("type") == "item_completed":
             self._take_item(as_object(payload.get("item")), payload.get("turn_id"))
 
@@ -179,13 +177,6 @@ class CodexReading(TranscriptReading):
                 rewound += [key for ordinal, key in prompts if ordinal >= self.ordinal]
         self.add_rewind(own_id, list(dict.fromkeys(rewound)))
 
-    def _take_rollback(self, moment: str, turns: object) -> None:
-        prompts = list(self.state.get("prompts", []))
-        if not isinstance(turns, int) or turns <= 0:
-            return
-        self.add_rewind(moment, [key for _, key in prompts[-turns:]])
-        self.state["prompts"] = prompts[:-turns]
-
     def _take_item(self, item: dict[str, Any], turn_id: object) -> None:
         kind = item.get("type")
         if kind == "UserMessage":
@@ -206,20 +197,18 @@ class CodexReading(TranscriptReading):
             self.add_tool(item.get("id"), item.get("tool"), given, answer, _describe(item))
 
     def _take_prompt(self, item: dict[str, Any], turn_id: object) -> None:
-        """The first one of a turn is the one that a hook was told of with the turn's id."""
         text = join_texts(item.get("content"))
         if not text.strip():
             return
-        kind, native = "item", item.get("id")
-        if make_key("prompt", turn_id) and turn_id != self.state.get("turn"):
-            kind, native = "prompt", turn_id
-            self.state["turn"] = turn_id
         origin = _find_origin(text)
         parts = {"origin": origin} if origin else None
-        key = self.add_message(kind, native, "user", text, parts)
-        if kind == "prompt":
-            prompts = [*self.state.get("prompts", []), [self.ordinal, key]]
-            self.state["prompts"] = prompts[-MOST_PROMPTS:]
+        name = name_prompt(turn_id, text)
+        if name is None:
+            self.add_message("item", item.get("id"), "user", text, parts)
+            return
+        key = self.add_message("prompt", name, "user", text, parts)
+        prompts = [*self.state.get("prompts", []), [self.ordinal, key]]
+        self.state["prompts"] = prompts[-MOST_PROMPTS:]
 
     def _take_command(self, item: dict[str, Any]) -> None:
         outcome = _describe(item)
