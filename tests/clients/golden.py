@@ -15,13 +15,12 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).with_name("transcripts")
 MOST_BYTES = 1 << 20
-HOOKS = ".hooks.jsonl"
+HOOKS = ".hooks"
 
 
 def list_transcripts() -> list[Path]:
     """Each transcript, also those of subagents."""
-    paths = sorted(FOLDER.rglob("*.jsonl"))
-    return [path for path in paths if not path.name.endswith(HOOKS)]
+    return sorted(FOLDER.rglob("*.jsonl"))
 
 
 def get_reader_of(path: Path) -> "TranscriptReader":

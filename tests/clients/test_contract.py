@@ -135,9 +135,10 @@ def test_an_event_with_a_key_is_named_by_its_session_and_its_key_alone(name: str
         if not kept["key"]:
             continue
         payload = payloads(name)[event_name]
-        given_id = kept["key"].partition(":")[2]
+        given_id = kept["key"].split(":")[1]
         field = next(key for key, value in payload.items() if value == given_id)
-        rewritten = {**payload, "prompt": "other words", "tool_response": "", "error": "?"}
+        prompt = f" {payload.get('prompt')}\n"
+        rewritten = {**payload, "prompt": prompt, "tool_response": "", "error": "?"}
         parse = get_client(name).parse
 
         event_id = parse(event_name, payload).event_id
@@ -147,6 +148,18 @@ def test_an_event_with_a_key_is_named_by_its_session_and_its_key_alone(name: str
         for other in (field, "session_id"):
             changed = {**payload, other: f"{payload[other]}-2"}
             assert parse(event_name, changed).event_id != event_id
+
+
+def test_a_second_prompt_in_the_same_turn_is_another_event(name: str):
+    """Said while the model was at work, and reported with the id of the turn that it is in."""
+    event_name = next(iter(load_expected(name)))
+    payload = payloads(name)[event_name]
+    first, second = (
+        get_client(name).parse(event_name, {**payload, "prompt": text})
+        for text in ("do it", "and this as well")
+    )
+
+    assert first.event_id != second.event_id
 
 
 def test_another_tool_or_input_is_another_event(name: str):

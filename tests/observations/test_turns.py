@@ -84,6 +84,17 @@ def test_files_are_named_once_and_an_edited_one_stays_edited():
     assert [file.path for file in turn.read] == ["/r/b.py"]
 
 
+def test_a_tool_that_failed_or_was_denied_has_touched_no_file():
+    edit = {"tool": "Edit", "input": {"file_path": "/r/a.py"}}
+    turn = only(
+        event(1, "tool_result", "String to replace not found", {**edit, "is_error": True}),
+        event(2, "tool_result", "rejected", {**edit, "denied": "user-rejected"}),
+        tool(3, "Edit", file_path="/r/b.py"),
+    )
+
+    assert [file.path for file in turn.files] == ["/r/b.py"]
+
+
 def test_a_call_and_its_result_are_one_step_where_an_id_says_so():
     turn = only(
         event(1, "tool_call", parts={"name": "Bash", "id": "x", "arguments": {"command": "make"}}),

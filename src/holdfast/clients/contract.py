@@ -202,7 +202,8 @@ def parse_common(
     key = None
     if event_name in keys:
         kind, field = keys[event_name]
-        key = make_key(kind, payload.get(field))
+        native = payload.get(field)
+        key = make_key(kind, name_prompt(native, content) if role == "user" else native)
     if key is None:
         event_id = _make_event_id(client, native_id, event_name, payload, content, parts)
     else:
@@ -225,6 +226,17 @@ def make_key(kind: str, native: object) -> str | None:
     if not isinstance(native, str) or not 0 < len(native) <= KEY_CHARS:
         return None
     return make_storable(f"{kind}:{native}")
+
+
+def name_prompt(turn_id: object, text: str) -> str | None:
+    """A name for what was said in a turn; its id alone will not do, more may be said in it later.
+
+    White space does not count: a command comes with another one to the transcript.
+    """
+    if make_key("prompt", turn_id) is None:
+        return None
+    words = " ".join(text.split())
+    return f"{turn_id}:{canonical.sha256(words.encode('utf-8', 'replace')).hex()[:16]}"
 
 
 def name_event(client: str, native_id: str, key: str) -> str:

@@ -14,6 +14,7 @@ from holdfast.observations.model import LoggedEvent, Verdict
 
 CODE_KEYS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status", "code")
 FLAG_KEYS = ("is_error", "isError", "interrupted", "error", "failed")
+REFUSED_KEYS = ("is_error", "isError", "denied")
 RESULT_KEYS = ("result", "output", "response", "metadata")
 PASSED_KEYS = ("passed", "ok", "success", "valid")
 STATUS_KEYS = ("status", "result", "verdict")
@@ -44,6 +45,11 @@ def grade_command(command: str, result: LoggedEvent) -> tuple[Verdict, str]:
     if _HIDES.search(command) and "pipefail" not in command:
         return "unknown", "exit 0, but of the last program in the line only"
     return "passed", "exit 0"
+
+
+def is_refused(result: LoggedEvent) -> bool:
+    """Whether a tool has done nothing, by its client's word: it failed, or was not allowed."""
+    return bool(parts.find_value(result.parts, REFUSED_KEYS))
 
 
 def grade_gate(event: LoggedEvent) -> Verdict:

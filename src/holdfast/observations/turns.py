@@ -133,6 +133,8 @@ def _list_files(steps: Sequence[TurnStep]) -> list[TouchedFile]:
     """Each file once; an edited one stays edited when it is read later."""
     found: dict[str, TouchedFile] = {}
     for step in steps:
+        if rules.is_refused(step.result or step.event):
+            continue
         for file in _list_touched(step.event):
             known = found.get(file.path)
             if known is None or file.is_edit:

@@ -1,12 +1,13 @@
 """The transcripts of Claude Code, checked against 2.1.325.
 
 A line has its own id (`uuid`), the line that it follows (`parentUuid`), and, where it is of a turn,
-the id of its prompt (`promptId`), which hooks have too. A tool's call and its result are two lines.
+the id of that (`promptId`), which hooks have too. A tool's call and its result are two lines. What
+the person says while the model works is an attachment, told to hooks with the id of the same turn.
 A subagent has a file of its own beside the session's, and another with what it is.
 
 A fork is a copy: the same lines with the same ids in a new file of a new session. What gives it
-away is that the client marks all of the copied prompts with the id of the first new one. So what
-comes before the last prompt with the id of the first is left out: the other session has it.
+away is that the client marks all turns that it copies with the id of the first new one. So what
+comes before the last turn that has the id of the first is left out: the other session has it.
 
 A rewind leaves no line of its own: the next prompt follows a line that is not the last one.
 """
@@ -17,7 +18,7 @@ import json
 import os
 
 from holdfast.clients.claude import NOTIFICATION, describe_outcome
-from holdfast.clients.contract import describe_agent, make_key
+from holdfast.clients.contract import describe_agent, make_key, name_prompt
 from holdfast.clients.transcript import (
     MOST_FOUND,
     MOST_SUBAGENTS,
@@ -50,6 +51,7 @@ MOST_CALLS = 100  # that wait for a result
 MOST_PROMPTS = 100  # that a rewind can take back
 FIRST_LOOK_BYTES = 1 << 14  # how far back the line is looked for that a prompt follows
 REWIND_BYTES = 8 << 20  # and how far at most
+PROBE_BYTES = 4 << 20  # of a file, in which its first prompt is looked for
 CWD = b'"cwd":"'
 FOLDER_CHARS = 200  # a longer name is cut, and a hash follows
 KEPT_TYPES = (b"user", b"assistant", b"system", b"attachment")
@@ -123,6 +125,7 @@ class ClaudeReading(TranscriptReading):
             self.state["own"] = 0
 
     def run(self) -> Batch:
+        """What is in it; first, once, it is looked through for the end of what a fork copied."""
         if "own" in self.state:
             return super().run()
         own = self._find_own_start()
@@ -137,28 +140,31 @@ class ClaudeReading(TranscriptReading):
     def _find_own_start(self) -> int | None:
         """Where the copied part of a fork ends; 0 without one, None where it may go on."""
         known = as_object(self.state.get("probe"))
-        own = known.get("own", 0)
-        first = known.get("prompt")
+        own: int = known.get("own", 0)
+        first = known.get("first")
         for offset, line in self.page.list_lines():
-            prompt_id = self._find_prompt_id(line)
-            if prompt_id and not first:
-                first = prompt_id
-            elif prompt_id == first and prompt_id:
+            turn = self._find_turn(line)
+            first = first or turn
+            if turn and first and turn[0] != first[0]:
+                return own
+            if turn and turn != first:  # another turn with the same id
                 own = offset
-            elif prompt_id:
-                return int(own)
-        if first and self.page.has_more:
-            self.state["probe"] = {"prompt": first, "own": own}
+        may_go_on = first is not None or self.page.start < PROBE_BYTES
+        if may_go_on and self.page.has_more:
+            self.state["probe"] = {"first": first, "own": own}
             return None
-        return int(own)
+        return own
 
-    def _find_prompt_id(self, line: bytes) -> str | None:
-        if b'"promptSource"' not in line or not self.is_wanted(line):
+    def _find_turn(self, line: bytes) -> list[Any] | None:
+        """The id of the turn that a line begins, and its place in the conversation."""
+        if b'"turnPosition"' not in line or not self.is_wanted(line):
             return None
-        entry = parse_line(line)
-        if entry is None or "promptSource" not in entry:
+        entry = parse_line(line) or {}
+        key = make_key("turn", entry.get("promptId"))
+        position = as_object(entry.get("turnPosition")).get("turnIndex")
+        if key is None or entry.get("isCompactSummary") is True or not isinstance(position, int):
             return None
-        return make_key("prompt", entry.get("promptId"))
+        return [key, position]
 
     def keep_state(self) -> None:
         self.state["calls"] = dict(list(self.calls.items())[-MOST_CALLS:])
@@ -194,6 +200,8 @@ class ClaudeReading(TranscriptReading):
 
     def _take_user(self, entry: dict[str, Any], offset: int) -> None:
         content = as_object(entry.get("message")).get("content")
+        if make_key("turn", entry.get("promptId")):
+            self.state["turn"] = entry["promptId"]
         for block in as_objects(content):
             if block.get("type") == "tool_result":
                 self._take_result(entry, block)
@@ -210,15 +218,16 @@ class ClaudeReading(TranscriptReading):
         command = _find_command(text)
         origin = _find_origin(entry, text, bool(command))
         parts = {"origin": origin} if origin else None
-        key = make_key("prompt", entry.get("promptId"))
-        if key is None or "promptSource" not in entry or self.agent:
+        name = name_prompt(entry.get("promptId"), command or text)
+        key = make_key("prompt", name)
+        if key is None or not _begins_turn(entry) or self.agent:
             self.add_message("record", entry.get("uuid"), "user", command or text, parts)
             return
         rewound = self._list_rewound(entry.get("parentUuid"), offset)
         self.add_rewind(entry.get("uuid"), rewound)
         self.prompts = [prompt for prompt in self.prompts if prompt[1] not in rewound]
         self.prompts.append([offset, key])
-        self.add_message("prompt", entry.get("promptId"), "user", command or text, parts)
+        self.add_message("prompt", name, "user", command or text, parts)
 
     def _take_answer(self, entry: dict[str, Any], offset: int) -> None:
         message = as_object(entry.get("message"))
@@ -242,12 +251,16 @@ class ClaudeReading(TranscriptReading):
         text = join_texts(queued.get("prompt"))
         if queued.get("type") != "queued_command" or not text.strip():
             return
+        name = name_prompt(self.state.get("turn"), text)
         origin = _find_origin(queued, text, is_command=False)
         mode = queued.get("commandMode")
         if mode not in (None, "prompt"):
             origin = origin or str(mode)
         parts = {"origin": origin} if origin else None
-        self.add_message("record", entry.get("uuid"), "user", text, parts)
+        if name is None or self.agent:
+            self.add_message("record", entry.get("uuid"), "user", text, parts)
+        else:
+            self.add_message("prompt", name, "user", text, parts)
 
     # --- tools ------------------------------------------------------------------------------------
 
@@ -328,9 +341,13 @@ def _find_origin(entry: dict[str, Any], text: str, is_command: bool) -> str | No
         return kind
     if text.startswith(f"<{NOTIFICATION}>"):
         return NOTIFICATION
-    source = entry.get("promptSource")
-    if source == "system":
+    if entry.get("promptSource") == "system":
         return "system"
-    if is_command and source is None:
+    if is_command and not _begins_turn(entry):
         return "command"
     return None
+
+
+def _begins_turn(entry: dict[str, Any]) -> bool:
+    """Whether the client has told hooks of a message; a command of the project has no source."""
+    return "promptSource" in entry or "turnOrigin" in entry

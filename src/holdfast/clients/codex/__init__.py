@@ -52,8 +52,22 @@ RESUMES_SILENTLY = False
 PROJECT_VARIABLE = None
 
 
+PATCH_TOOL, PATCH = "apply_patch", "patch"
+
+
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
-    return parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS, keys=KEYS)
+    event = parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS, keys=KEYS)
+    if event and event.parts and event.parts.get("tool") == PATCH_TOOL:
+        _name_patch(event.parts)
+    return event
+
+
+def _name_patch(parts: dict[str, Any]) -> None:
+    """It hands a patch over as a command, which it is not: nothing was run."""
+    given = parts.get("input")
+    if isinstance(given, dict) and "command" in given:
+        rest = {name: value for name, value in given.items() if name != "command"}
+        parts["input"] = {**rest, PATCH: given["command"]}
 
 
 def reply(event_name: str, text: str) -> str:

@@ -6,14 +6,16 @@ inside, so the first are never read. An item's id is the one that hooks have for
 they have the id of its turn, in which more may be said later.
 
 The first line says whose a file is: a subagent has one of its own, in which the parent's messages
-may be repeated. A fork's file has what is new only.
+may be repeated. A fork's file has what is new only. A rewind begins another file of the same
+session, whose first line has the number of the first line of the other that was taken back.
 """
 
 from __future__ import annotations
 
 import os
 
-from holdfast.clients.contract import as_text, describe_agent, make_key
+from holdfast.clients.codex import PATCH, PATCH_TOOL
+from holdfast.clients.contract import as_text, describe_agent, name_prompt
 from holdfast.clients.transcript import (
     MOST_FOUND,
     MOST_LOOKED_AT,
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 HEAD_BYTES = 250  # of a line, in which its type is found
 OWNER_BYTES = 4096  # of a file, in which its session is named
 FIRST_LINE_BYTES = 1 << 20  # it has the model's instructions
+ITEM_BYTES = 400  # of a line, in which the type of its item is found
+PAGE_BYTES, REWIND_PAGES = 4 << 20, 32  # how much of an earlier file a rewind is looked up in
 MOST_PROMPTS = 100
 DAY_SECONDS = 86_400
 HARNESS_TAGS = (
@@ -53,35 +57,46 @@ HARNESS_TAGS = (
 
 
 def find_sources(native_id: str, path: str) -> list[str]:
-    """Those of subagents are in the folders of the day or a later one, and younger than it."""
-    name = os.path.basename(path)
+    """Its own files, of which a rewind begins another, and then those of its subagents."""
+    rollouts = _list_since(native_id, path)
+    own = [other for other in rollouts if native_id in os.path.basename(other)]
+    rest = [other for other in rollouts if native_id not in os.path.basename(other)]
+    children = [other for other in rest[-MOST_LOOKED_AT:] if _is_child(other, native_id)]
+    return [path, *(other for other in own if other != path), *children[-MOST_SUBAGENTS:]]
+
+
+def _list_since(native_id: str, path: str) -> list[str]:
+    """The files of all threads that are not older than this one, in the order of their names."""
     day = os.path.dirname(path)
     sessions = os.path.dirname(os.path.dirname(os.path.dirname(day)))
-    days = _list_days(sessions, os.path.relpath(day, sessions))
-    younger = [other for folder in days for other in _list_rollouts(folder)]
-    candidates = [other for other in younger if os.path.basename(other) > name]
-    newest = candidates[-MOST_LOOKED_AT:]
-    children = [other for other in newest if _is_child(other, native_id)]
-    return [path, *children[-MOST_SUBAGENTS:]]
+    try:  # the id of a thread begins with the milliseconds of its first moment
+        began_at = int(native_id.replace("-", "")[:12], 16) / 1000
+        since = _format_day(began_at - DAY_SECONDS)
+    except (ValueError, OverflowError, OSError):
+        since = "/".join(day.split("/")[-3:])
+    rollouts = [other for folder in _list_days(sessions, since) for other in _list_rollouts(folder)]
+    own = [other for other in rollouts if native_id in os.path.basename(other)]
+    first = os.path.basename(own[0]) if own else os.path.basename(path)
+    return [other for other in rollouts if os.path.basename(other) >= first]
+
+
+def _format_day(seconds: float) -> str:
+    """A folder is named by the local date, so callers go back a day."""
+    import time
+
+    return time.strftime("%Y/%m/%d", time.gmtime(max(0.0, seconds)))
 
 
 def _list_days(sessions: str, since: str) -> list[str]:
     """The folders of each day from this one on, as `2026/11/15`, oldest first."""
-    paths = [""]
+    days = [""]
     for _ in range(3):
-        paths = [
-            os.path.join(path, name)
-            for path in paths
-            for name in _list_later(sessions, path, since)
-        ]
-    return [os.path.join(sessions, path) for path in paths]
+        days = [os.path.join(day, name) for day in days for name in _list_numbers(sessions, day)]
+    return [os.path.join(sessions, day) for day in days if day >= since]
 
 
-def _list_later(sessions: str, path: str, since: str) -> list[str]:
-    names = [name for name in list_names(os.path.join(sessions, path)) if name.isdecimal()]
-    return [
-        name for name in names if os.path.join(path, name) >= since[: len(os.path.join(path, name))]
-    ]
+def _list_numbers(sessions: str, below: str) -> list[str]:
+    return [name for name in list_names(os.path.join(sessions, below)) if name.isdecimal()]
 
 
 def _list_rollouts(folder: str) -> list[str]:
@@ -96,14 +111,10 @@ def _is_child(path: str, native_id: str) -> bool:
 
 
 def list_transcripts(folder: str, home: str, since: float) -> Iterable[TranscriptFile]:
-    import time
-
     base = os.environ.get("CODEX_HOME") or os.path.join(home, ".codex")
-    # A day earlier: folders are named by the local date.
-    first_day = time.strftime("%Y/%m/%d", time.gmtime(max(0.0, since - DAY_SECONDS)))
-    days = _list_days(os.path.join(base, "sessions"), first_day)
+    days = _list_days(os.path.join(base, "sessions"), _format_day(since - DAY_SECONDS))
     paths = [path for day in days for path in _list_rollouts(day)]
-    found: list[TranscriptFile] = []
+    found: dict[str, TranscriptFile] = {}
     for changed_at, path in list_changed(paths, since):
         if len(found) == MOST_FOUND:
             break
@@ -111,8 +122,8 @@ def list_transcripts(folder: str, home: str, since: float) -> Iterable[Transcrip
         native_id = owner.get("id")
         is_main = not owner.get("parent_thread_id") and isinstance(native_id, str)
         if is_main and is_inside(owner.get("cwd"), folder):
-            found.append(TranscriptFile(str(native_id), path, changed_at))
-    return found
+            found.setdefault(str(native_id), TranscriptFile(str(native_id), path, changed_at))
+    return list(found.values())
 
 
 def read(path: str, cursor: Cursor, most_bytes: int) -> Batch:
@@ -120,31 +131,32 @@ def read(path: str, cursor: Cursor, most_bytes: int) -> Batch:
 
 
 class CodexReading(TranscriptReading):
+    ordinal: object = None  # of the line that is being read
+
     def is_wanted(self, line: bytes) -> bool:
         envelope = line[:HEAD_BYTES]
         if b'"type":"event_msg"' in envelope:
-            return b'"item_completed"' in envelope or b'"thread_rolled_back"' in envelope
+            return b'"item_completed"' in envelope
         return b'"type":"response_item"' not in envelope
 
     def take(self, entry: dict[str, Any], offset: int) -> None:
         kind = entry.get("type")
         payload = as_object(entry.get("payload"))
+        self.ordinal = entry.get("ordinal")
         if offset == 0 and kind == "session_meta":
             self._take_owner(payload)
         self.agent = as_object(self.state.get("agent"))
-        ordinal = entry.get("ordinal")
-        if isinstance(ordinal, int) and ordinal < self.state.get("first", 0):
+        if isinstance(self.ordinal, int) and self.ordinal < self.state.get("first", 0):
             return
-        moment = str(ordinal if ordinal is not None else entry.get("timestamp"))
         if kind == "compacted":
-            self.add_compaction(moment, as_text(payload.get("message") or ""), None)
-        elif payload.get("type") == "thread_rolled_back":
-            self._take_rollback(moment, payload.get("num_turns"))
+            moment = entry.get("timestamp") if self.ordinal is None else self.ordinal
+            self.add_compaction(str(moment), as_text(payload.get("message") or ""), None)
         elif payload.get("type") == "item_completed":
             self._take_item(as_object(payload.get("item")), payload.get("turn_id"))
 
     def _take_owner(self, payload: dict[str, Any]) -> None:
         if not payload.get("parent_thread_id"):
+            self._take_rewind(str(payload.get("id")))
             return
         name = payload.get("agent_role") or payload.get("agent_nickname")
         self.state["agent"] = describe_agent(payload.get("id"), name)
@@ -152,12 +164,18 @@ class CodexReading(TranscriptReading):
         if isinstance(first, int):
             self.state["first"] = first
 
-    def _take_rollback(self, moment: str, turns: object) -> None:
-        prompts = list(self.state.get("prompts", []))
-        if not isinstance(turns, int) or turns <= 0:
+    def _take_rewind(self, native_id: str) -> None:
+        """A file that goes on where another one of the same thread was left, before its end."""
+        name = os.path.basename(self.path)
+        _, separator, own_id = name.removesuffix(".jsonl").partition(f"{native_id}_")
+        if not separator or not isinstance(self.ordinal, int):
             return
-        self.add_rewind(moment, prompts[-turns:])
-        self.state["prompts"] = prompts[:-turns]
+        rewound: list[str] = []
+        for path in _list_since(native_id, self.path):
+            if native_id in os.path.basename(path) and os.path.basename(path) < name:
+                prompts = _list_prompts(path)
+                rewound += [key for ordinal, key in prompts if ordinal >= self.ordinal]
+        self.add_rewind(own_id, list(dict.fromkeys(rewound)))
 
     def _take_item(self, item: dict[str, Any], turn_id: object) -> None:
         kind = item.get("type")
@@ -179,20 +197,18 @@ class CodexReading(TranscriptReading):
             self.add_tool(item.get("id"), item.get("tool"), given, answer, _describe(item))
 
     def _take_prompt(self, item: dict[str, Any], turn_id: object) -> None:
-        """The first one of a turn is the one that a hook was told of with the turn's id."""
         text = join_texts(item.get("content"))
         if not text.strip():
             return
-        kind, native = "item", item.get("id")
-        if make_key("prompt", turn_id) and turn_id != self.state.get("turn"):
-            kind, native = "prompt", turn_id
-            self.state["turn"] = turn_id
         origin = _find_origin(text)
         parts = {"origin": origin} if origin else None
-        key = self.add_message(kind, native, "user", text, parts)
-        if kind == "prompt":
-            prompts = [*self.state.get("prompts", []), key]
-            self.state["prompts"] = prompts[-MOST_PROMPTS:]
+        name = name_prompt(turn_id, text)
+        if name is None:
+            self.add_message("item", item.get("id"), "user", text, parts)
+            return
+        key = self.add_message("prompt", name, "user", text, parts)
+        prompts = [*self.state.get("prompts", []), [self.ordinal, key]]
+        self.state["prompts"] = prompts[-MOST_PROMPTS:]
 
     def _take_command(self, item: dict[str, Any]) -> None:
         outcome = _describe(item)
@@ -205,15 +221,34 @@ class CodexReading(TranscriptReading):
 
     def _take_change(self, item: dict[str, Any]) -> None:
         changes = as_object(item.get("changes"))
-        given = {"command": _format_patch(changes)}
+        given = {PATCH: _format_patch(changes)}
         printed = [item.get("stdout"), item.get("stderr")]
         output = "".join(text for text in printed if isinstance(text, str))
-        self.add_tool(item.get("id"), "apply_patch", given, output, _describe(item))
+        self.add_tool(item.get("id"), PATCH_TOOL, given, output, _describe(item))
 
     def _take_mcp(self, item: dict[str, Any]) -> None:
         tool = f"mcp__{item.get('server')}__{item.get('tool')}"
         result = item.get("result") or item.get("error") or ""
         self.add_tool(item.get("id"), tool, item.get("arguments"), result, _describe(item))
+
+
+class PromptReading(CodexReading):
+    """The prompts of a file and nothing else."""
+
+    def is_wanted(self, line: bytes) -> bool:
+        return b'"UserMessage"' in line[:ITEM_BYTES]
+
+
+def _list_prompts(path: str) -> list[tuple[int, str]]:
+    """The last prompts of a file, each with its place in the thread."""
+    cursor: Cursor = {}
+    for _ in range(REWIND_PAGES):
+        batch = read_file(path, cursor, PAGE_BYTES, PromptReading)
+        cursor = batch.cursor
+        if not batch.has_more:
+            break
+    prompts = cursor.get("prompts", [])
+    return [(ordinal, key) for ordinal, key in prompts if isinstance(ordinal, int)]
 
 
 def _describe(item: dict[str, Any]) -> dict[str, Any]:

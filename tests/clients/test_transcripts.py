@@ -1,0 +1,517 @@
+"""Transcripts of real sessions, read whole, in pieces, torn and damaged."""
+
+import copy
+import json
+import os
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import clients
+from holdfast.clients import transcript
+from holdfast.clients.contract import HookEvent, name_event
+from holdfast.clients.transcript import Record
+from holdfast.observations import turns
+from tests.clients import golden
+from tests.clients.golden import FOLDER, HOOKS, describe, find_expected, get_reader_of, read_all
+
+PATHS = golden.list_transcripts()
+# A fork is told by what follows its copies, so it is read as it is once the client has written it.
+GROWING = [path for path in PATHS if not path.name.startswith("fork")]
+TORN = ("claude/plan-2.jsonl", "codex/clear.jsonl", "gemini/hook-context.jsonl")
+
+
+def name_path(path: Path) -> str:
+    return str(path.relative_to(FOLDER))
+
+
+def read_expected(path: Path) -> list[dict[str, Any]]:
+    expected: list[dict[str, Any]] = json.loads(find_expected(path).read_text())
+    return expected
+
+
+def describe_all(records: list[Record]) -> list[dict[str, Any]]:
+    return [describe(record) for record in records]
+
+
+def find_longest_line(data: bytes) -> int:
+    return max(len(line) for line in data.split(b"\n")) + 1
+
+
+@pytest.fixture(params=PATHS, ids=name_path)
+def path(request: pytest.FixtureRequest) -> Path:
+    value: Path = request.param
+    return value
+
+
+def copy_to(tmp_path: Path, path: Path, data: bytes) -> Path:
+    """With the same name, in folders of the same names, and beside what says whose it is."""
+    folder = tmp_path / path.parent.relative_to(FOLDER)
+    if not folder.exists() and (path.parent.name == "subagents" or "sessions" in path.parts):
+        shutil.copytree(path.parent, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / path.name
+    target.write_bytes(data)
+    return target
+
+
+# --- whole and in pieces --------------------------------------------------------------------------
+
+
+def test_a_transcript_is_read_as_it_was_checked(path: Path):
+    records, batch = read_all(get_reader_of(path), path, {})
+
+    assert describe_all(records) == read_expected(path)
+    assert batch.damaged == 0
+
+
+def test_a_message_is_given_once(path: Path):
+    keys = [record["key"] for record in read_expected(path)]
+
+    assert len(set(keys)) == len(keys)
+
+
+def test_nothing_is_read_twice(path: Path):
+    _, batch = read_all(get_reader_of(path), path, {})
+
+    again = get_reader_of(path).read(str(path), batch.cursor, golden.MOST_BYTES)
+
+    assert again.records == []
+    assert again.cursor == batch.cursor
+    assert not again.has_more
+
+
+@given(data=st.data())
+def test_any_pieces_give_the_same_records(data: st.DataObject, tmp_path_factory: Any):
+    """While the client is still writing, and however little is read at a time."""
+    path = data.draw(st.sampled_from(GROWING))
+    written = path.read_bytes()
+    least = find_longest_line(written)
+    cuts = data.draw(st.lists(st.integers(0, len(written)), max_size=6))
+    most_bytes = data.draw(st.integers(least, 2 * len(written)))
+    reader = get_reader_of(path)
+    copied = copy_to(tmp_path_factory.mktemp("pieces"), path, b"")
+    records: list[Record] = []
+    cursor: dict[str, Any] = {}
+
+    for cut in [*sorted(cuts), len(written)]:
+        copied.write_bytes(written[:cut])
+        new, batch = read_all(reader, copied, cursor, most_bytes)
+        records += new
+        cursor = batch.cursor
+
+    assert describe_all(records) == read_expected(path)
+
+
+@given(most_bytes=st.integers(4_000, 40_000))
+def test_a_fork_in_any_pages_is_what_is_new_in_it(most_bytes: int):
+    for path in PATHS:
+        if path.name.startswith("fork"):
+            most = max(most_bytes, find_longest_line(path.read_bytes()))
+            records, _ = read_all(get_reader_of(path), path, {}, most)
+            assert describe_all(records) == read_expected(path)
+
+
+# --- torn and damaged -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TORN)
+def test_a_file_torn_at_any_byte_gives_the_whole_records_and_later_the_rest(
+    name: str, tmp_path: Path
+):
+    path = FOLDER / name
+    written = path.read_bytes()
+    reader = get_reader_of(path)
+    copied = copy_to(tmp_path, path, b"")
+    expected = read_expected(path)
+    seen = 0
+
+    for cut in range(len(written) + 1):
+        copied.write_bytes(written[:cut])
+        batch = reader.read(str(copied), {}, golden.MOST_BYTES)
+        found = describe_all(batch.records)
+        assert found == expected[: len(found)]
+        assert seen <= len(found)
+        assert batch.damaged == 0
+        seen = len(found)
+        if cut % 37 == 0:
+            copied.write_bytes(written)
+            rest, _ = read_all(reader, copied, batch.cursor)
+            assert found + describe_all(rest) == expected
+
+
+def damage(line: bytes, chance: random.Random) -> bytes:
+    """The line as a bad disk, an editor or a merge leaves it."""
+    at = chance.randrange(len(line))
+    before, after = line[:at], line[at:]
+    kind = chance.randrange(8)
+    if kind == 0:
+        return before + bytes([after[0] ^ (1 << chance.randrange(8))]) + after[1:]
+    if kind == 1:
+        return before + chance.randbytes(chance.randrange(1, 9)) + after
+    if kind == 2:
+        return before + b"\x00" * chance.randrange(1, 100) + after
+    if kind == 3:
+        return b"<<<<<<< HEAD\n" + line + b"\n=======\n>>>>>>> other"
+    if kind == 4:
+        return line + b"\r"
+    if kind == 5:
+        return b"\xef\xbb\xbf" + line
+    if kind == 6:
+        return before + b"\xe2\x80\xa8" + after
+    return before + b"\n" + after
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_every_record_of_an_undamaged_line_is_read(seed: int, tmp_path: Path):
+    """A hundred damages a seed, up to three of them in a file."""
+    chance = random.Random(seed)
+    for _ in range(100):
+        path = chance.choice(GROWING)
+        lines = path.read_bytes().split(b"\n")[:-1]
+        spoilt = {chance.randrange(len(lines)) for _ in range(chance.randrange(1, 4))}
+        whole = [line for number, line in enumerate(lines) if number not in spoilt]
+        for number in spoilt:
+            lines[number] = damage(lines[number], chance)
+        reader = get_reader_of(path)
+
+        without = copy_to(tmp_path, path, b"".join(line + b"\n" for line in whole))
+        expected, _ = read_all(reader, without, {})
+        damaged = copy_to(tmp_path, path, b"".join(line + b"\n" for line in lines))
+        found, _ = read_all(reader, damaged, {})
+
+        texts = {(record.event_type, record.content) for record in found}
+        for record in expected:
+            assert (record.event_type, record.content) in texts, (path, sorted(spoilt))
+
+
+def test_marks_of_other_systems_change_nothing(path: Path, tmp_path: Path):
+    """Line ends of Windows, and a byte order mark at the beginning."""
+    data = b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n")
+    copied = copy_to(tmp_path, path, data)
+
+    records, batch = read_all(get_reader_of(path), copied, {})
+
+    assert describe_all(records) == read_expected(path)
+    assert batch.damaged == 0
+
+
+def test_a_line_that_cannot_be_read_is_counted(path: Path, tmp_path: Path):
+    bad = b"no JSON\n\xff\n[1]\n" + b"[" * 100_000 + b"\n"
+    copied = copy_to(tmp_path, path, path.read_bytes() + bad)
+
+    records, batch = read_all(get_reader_of(path), copied, {})
+
+    assert batch.damaged == 4
+    assert describe_all(records) == read_expected(path)
+
+
+@given(
+    value=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2),
+        max_leaves=4,
+    ),
+    data=st.data(),
+)
+def test_a_value_of_any_type_in_any_place_never_raises(
+    value: Any, data: st.DataObject, tmp_path_factory: Any
+):
+    """A newer client writes what it likes."""
+    path = data.draw(st.sampled_from(PATHS))
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    for _ in range(5):
+        place = data.draw(st.sampled_from(lines))
+        while isinstance(place, dict) and place:
+            key = data.draw(st.sampled_from(sorted(place)))
+            if not isinstance(place[key], dict) or data.draw(st.booleans()):
+                place[key] = copy.deepcopy(value)
+                break
+            place = place[key]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    copied = copy_to(tmp_path_factory.mktemp("any"), path, text.encode())
+
+    records, batch = read_all(get_reader_of(path), copied, {})
+
+    json.dumps(batch.cursor)
+    for record in records:
+        assert isinstance(record.content, str)
+        json.dumps(record.parts, allow_nan=False)
+
+
+# --- files that are not there, or not the same ----------------------------------------------------
+
+
+@pytest.fixture(params=clients.CLIENTS)
+def name(request: pytest.FixtureRequest) -> str:
+    value: str = request.param
+    return value
+
+
+@pytest.fixture
+def tools(name: str) -> Path:
+    return FOLDER / name / "tools.jsonl"
+
+
+def test_what_is_not_a_regular_file_gives_nothing(tools: Path, tmp_path: Path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    link = tmp_path / "link"
+    link.symlink_to(tools)
+    cursor = {"position": 5, "mark": "x"}
+
+    for other in (fifo, link, tmp_path, Path("/dev/zero"), tmp_path / "missing", "a\x00b", ""):
+        batch = get_reader_of(tools).read(str(other), cursor, 1000)
+
+        assert (batch.records, batch.cursor, batch.has_more) == ([], cursor, False)
+
+
+def test_a_file_that_was_cut_replaced_or_written_anew_is_read_from_its_start(
+    tools: Path, tmp_path: Path
+):
+    reader = get_reader_of(tools)
+    copied = copy_to(tmp_path, tools, tools.read_bytes())
+    _, batch = read_all(reader, copied, {})
+    other = (FOLDER / tools.parent.name / "resume.jsonl").read_bytes()
+    lines = tools.read_bytes().splitlines(keepends=True)
+
+    for data in (b"".join(lines[:-2]), other, b"".join([*lines[1:], lines[0]]), b""):
+        copied.write_bytes(data)
+        anew, _ = read_all(reader, copied, {})
+        records, _ = read_all(reader, copied, batch.cursor)
+        assert describe_all(records) == describe_all(anew)
+
+
+@pytest.mark.parametrize("cursor", [{"position": -1}, {"position": "x"}, {"position": 10**9}])
+def test_a_cursor_that_fits_no_file_stands_at_its_start(cursor: dict[str, Any], tools: Path):
+    records, _ = read_all(get_reader_of(tools), tools, cursor)
+
+    assert describe_all(records) == read_expected(tools)
+
+
+# --- bounded work, by counts ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+    """Bytes that were read from files and lines that were parsed."""
+    counted = SimpleNamespace(bytes=0, parsed=0, largest=0)
+    pread, loads = os.pread, json.loads
+
+    def count_bytes(fd: int, size: int, offset: int) -> bytes:
+        data = pread(fd, size, offset)
+        counted.bytes += len(data)
+        counted.largest = max(counted.largest, len(data))
+        return data
+
+    def count_parsed(*arguments: Any, **options: Any) -> Any:
+        counted.parsed += 1
+        return loads(*arguments, **options)
+
+    monkeypatch.setattr(transcript.os, "pread", count_bytes)
+    monkeypatch.setattr(transcript.json, "loads", count_parsed)
+    return counted
+
+
+def test_the_end_of_a_long_file_costs_what_is_new_in_it(
+    tools: Path, tmp_path: Path, counts: SimpleNamespace
+):
+    turn = tools.read_bytes()
+    reader = get_reader_of(tools)
+    costs = []
+    for before in (1, 40):
+        copied = copy_to(tmp_path, tools, turn * before)
+        _, batch = read_all(reader, copied, {}, 64_000)
+        with copied.open("ab") as file:
+            file.write(turn)
+        cursor = batch.cursor
+        counts.bytes = counts.parsed = 0
+        batch = reader.read(str(copied), cursor, golden.MOST_BYTES)
+        assert batch.records
+        costs.append((counts.bytes, counts.parsed))
+
+    (short_bytes, short_parsed), (long_bytes, long_parsed) = costs
+    assert long_parsed <= short_parsed
+    assert long_bytes <= 2 * len(turn) + 40_000
+    assert abs(long_bytes - short_bytes) <= len(turn) + 40_000
+
+
+def test_lines_that_keep_the_clients_books_are_not_parsed(path: Path, counts: SimpleNamespace):
+    lines = path.read_bytes().splitlines()
+
+    records, _ = read_all(get_reader_of(path), path, {})
+
+    counted = counts.parsed
+    assert counted <= 3 * len(records) + 6
+    assert counted < len(lines) or len(lines) < 16
+
+
+def test_a_line_longer_than_a_page_is_skipped_without_being_held(
+    tools: Path, tmp_path: Path, counts: SimpleNamespace
+):
+    lines = tools.read_bytes().splitlines(keepends=True)
+    long = b'{"text":"' + b"x" * 10_000_000 + b'"}\n'
+    copied = copy_to(tmp_path, tools, b"".join([*lines[:4], long, *lines[4:]]))
+    reader = get_reader_of(tools)
+    most_bytes = 1 << 17
+    records = []
+    damaged = 0
+    cursor: dict[str, Any] = {}
+    has_more = True
+
+    while has_more:
+        batch = reader.read(str(copied), cursor, most_bytes)
+        cursor, has_more = batch.cursor, batch.has_more
+        records += batch.records
+        damaged += batch.damaged
+
+    assert describe_all(records) == read_expected(tools)
+    assert damaged == 1
+    assert counts.largest <= most_bytes
+
+
+def test_no_more_than_it_was_told_is_read_at_a_time(
+    tools: Path, tmp_path: Path, counts: SimpleNamespace
+):
+    copied = copy_to(tmp_path, tools, tools.read_bytes() * 30)
+    reader = get_reader_of(tools)
+    cursor: dict[str, Any] = {}
+    has_more = True
+
+    while has_more:
+        counts.bytes = 0
+        batch = reader.read(str(copied), cursor, 50_000)
+        cursor, has_more = batch.cursor, batch.has_more
+        again = sum(record.event_type == "tool_result" for record in batch.records)
+        assert counts.bytes <= 50_000 * (1 + again) + 20_000
+        assert len(json.dumps(cursor)) < 16_000
+
+
+# --- what hooks report of the same sessions -------------------------------------------------------
+
+
+def list_hooks(path: Path) -> list[HookEvent]:
+    name = path.relative_to(FOLDER).parts[0]
+    client = clients.find_client(name)
+    assert client is not None
+    hooks = path.with_name(path.stem + HOOKS)
+    if not hooks.exists():
+        return []
+    payloads = [json.loads(line) for line in hooks.read_bytes().splitlines()]
+    events = [client.parse(payload["hook_event_name"], payload) for payload in payloads]
+    return [event for event in events if event]
+
+
+def list_events(path: Path) -> list[tuple[str, Record]]:
+    """The records of a session and of its subagents, with the ids of their events."""
+    reader = get_reader_of(path)
+    event = list_hooks(path)[0]
+    sources = reader.find_sources(event.native_id, str(path))
+    child = path.with_name("subagent-child.jsonl")
+    if path.stem == "subagents" and child.exists():
+        sources.append(str(child))
+    records = [record for source in sources for record in read_all(reader, Path(source), {})[0]]
+    return [(name_event(event.client, event.native_id, record.key), record) for record in records]
+
+
+WITH_HOOKS = [path for path in PATHS if path.with_name(path.stem + HOOKS).exists()]
+# What the client answers to a tool that was stopped is not what it had told the hook.
+STOPPED = "cancelled by user"
+
+
+@pytest.mark.parametrize("path", WITH_HOOKS, ids=name_path)
+def test_a_hook_and_the_transcript_name_the_same_event(path: Path):
+    ids = dict(list_events(path))
+    texts = {(record.event_type, record.content) for record in ids.values()}
+
+    for event in list_hooks(path):
+        if event.key:
+            assert event.event_id in ids, event.key
+            assert ids[event.event_id].event_type == event.event_type
+        elif STOPPED not in event.content and is_whole(path, event):
+            assert (event.event_type, event.content) in texts
+
+
+def is_whole(path: Path, event: HookEvent) -> bool:
+    """Some samples have the tools of a session only."""
+    return event.event_type != "model_message" or "denied" not in path.name
+
+
+@pytest.mark.parametrize("path", WITH_HOOKS, ids=name_path)
+@pytest.mark.parametrize("seed", range(5))
+def test_in_any_order_each_message_is_kept_once(path: Path, seed: int):
+    """By its id, and where the hook has none by its type and its text."""
+    events = list_events(path)
+    hooks = [event for event in list_hooks(path) if is_whole(path, event)]
+    told = [*events, *(hook for hook in hooks if STOPPED not in hook.content)]
+    random.Random(seed).shuffle(told)
+    by_id: dict[str, tuple[str, str]] = {}
+    open_hooks: list[tuple[str, str]] = []
+    open_records: list[tuple[str, str]] = []
+
+    for event in told:
+        is_hook = isinstance(event, HookEvent)
+        record = event if isinstance(event, HookEvent) else event[1]
+        event_id = event.event_id if isinstance(event, HookEvent) else event[0]
+        text = (record.event_type, record.content)
+        waiting, own = (open_records, open_hooks) if is_hook else (open_hooks, open_records)
+        if event_id in by_id:
+            continue
+        if is_hook and record.key:
+            by_id[event_id] = text
+        elif text in waiting:
+            waiting.remove(text)
+            by_id[event_id] = text
+        else:
+            own.append(text)
+            by_id[event_id] = text
+
+    assert open_hooks == []
+    assert {event_id for event_id, _ in events} <= by_id.keys()
+
+
+# --- how tools have ended -------------------------------------------------------------------------
+
+GRADES = {
+    "claude": ["passed", "failed", "unknown", "unknown"],
+    "codex": ["passed", "failed", "unknown", "unknown"],
+    "gemini": ["passed", "failed", "unknown"],
+}
+
+
+def grade(path: Path) -> list[str]:
+    """As a reader of the log sees it."""
+    records, _ = read_all(get_reader_of(path), path, {})
+    logged: list[Any] = [
+        SimpleNamespace(
+            sequence=number,
+            type=record.event_type,
+            content=record.content,
+            parts=record.parts,
+            created_at=number,
+        )
+        for number, record in enumerate(records)
+    ]
+    return [command.verdict for turn in turns.gather_turns(logged) for command in turn.commands]
+
+
+def test_commands_are_graded_by_what_the_client_knows(name: str, tools: Path):
+    """Exit 0, exit 3, a pipe that hides a failure, and one that had not ended."""
+    assert [verdict for verdict in grade(tools) if verdict] == GRADES[name]
+
+
+def test_a_tool_that_was_stopped_or_refused_has_not_passed():
+    for path in PATHS:
+        for record in read_expected(path):
+            parts = record["parts"] or {}
+            if "denied" in parts or "is_error" in parts or "status" in parts:
+                assert "exit_code" not in parts
+    stopped = [FOLDER / "gemini/timeout.jsonl", FOLDER / "gemini/compress.jsonl"]
+    assert [verdict for path in stopped for verdict in grade(path)] == ["unknown", "unknown"]
