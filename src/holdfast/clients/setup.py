@@ -7,11 +7,16 @@ list serves `init`, `uninstall`, the diff that is shown before, and `doctor`.
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Protocol
 
+from holdfast.clients import config_file
+from holdfast.clients.errors import SettingsFileError
+
+MARK = "Written by holdfast init"
 SERVER = "holdfast"  # what our MCP server is called in every client
 
 
@@ -27,7 +32,7 @@ class Place:
 
 
 class FileEdit(Protocol):
-    """What is ours in one file. Both verbs raise InvalidValueError on a text that they cannot read.
+    """What is ours in one file. Both verbs raise SettingsFileError on a text that they cannot read.
 
     `take_out(put_in(text), text) == text`, byte for byte.
     """
@@ -81,8 +86,14 @@ def make_hook_command(shim: str, client: str, event: str) -> str:
     The guard is for the day when the program is gone: in one client a command that is missing
     blocks every prompt, and an exit code of 2 stops the agent in all of them.
     """
-    program = shlex.quote(shim) if "'" in shim else f"'{shim}'"
+    program = quote_for_shell(shim)
     return f"[ -x {program} ] && {program} hook {client} {event} 2>/dev/null || true"
+
+
+def quote_for_shell(text: str) -> str:
+    """In quotes always: a path that needs none must not look different from one that does."""
+    inside = text.replace("'", "'\\''")
+    return f"'{inside}'"
 
 
 def make_portable_hook_command(client: str, event: str) -> str:
@@ -91,25 +102,34 @@ def make_portable_hook_command(client: str, event: str) -> str:
     return f"{found} && holdfast hook {client} {event} 2>/dev/null || true"
 
 
+def find_setup(name: str) -> ClientSetup:
+    """The set-up of a client that is known."""
+    setup: ClientSetup = import_module(f"holdfast.clients.{name}.setup")
+    return setup
+
+
+# --- edits ----------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class OwnFile:
-    """A file that is ours as a whole: a command, a skill, a plugin.
+    """A file that is ours as a whole: a command, a skill, a plugin. `MARK` stands in its content.
 
-    One of that name that somebody else has written is not touched; `MARK` tells the two apart and
-    must stand in the content.
+    One of that name that somebody else has written, or has changed since, is left as it is.
     """
 
     path: str
     content: str
 
     def put_in(self, text: str | None) -> str:
-        raise NotImplementedError
+        if text is None or MARK in text:
+            return self.content
+        return text
 
     def take_out(self, text: str, before: str | None) -> str | None:
-        raise NotImplementedError
-
-
-MARK = "Written by holdfast init"
+        if text != self.content:
+            return text
+        return before
 
 
 @dataclass(frozen=True)
@@ -119,28 +139,93 @@ class Member:
     keys: tuple[str, ...]
     value: Any
 
+    def put_in(self, text: str) -> str:
+        return config_file.set_member(text, self.keys, self.value)
+
+    def take_out(self, text: str, before: str) -> str:
+        return config_file.remove_member(text, self.keys, before)
+
 
 @dataclass(frozen=True)
 class Element:
-    """A value at the end of an array of a JSON file, unless one that `is_same` is there."""
+    """A value at the end of an array of a JSON file, unless it is there already."""
 
     keys: tuple[str, ...]
     value: Any
-    is_same: Callable[[Any], bool] | None = None  # equality without it
+
+    def put_in(self, text: str) -> str:
+        return config_file.append_element(text, self.keys, self.value)
+
+    def take_out(self, text: str, before: str) -> str:
+        return config_file.remove_elements(
+            text, self.keys, lambda value: bool(value == self.value), before
+        )
+
+
+@dataclass(frozen=True)
+class HookGroup:
+    """Our group at the end of the groups of one hook; a person may have moved or changed it since.
+
+    A handler is ours if it runs our command, whatever stands beside it. One that names another data
+    folder was installed from there, and gives way.
+    """
+
+    event: str
+    group: dict[str, Any]  # as the client wants it, with one handler
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return ("hooks", self.event)
+
+    @property
+    def command(self) -> str:
+        command: str = self.group["hooks"][0]["command"]
+        return command
+
+    def put_in(self, text: str) -> str:
+        if self._has(text, lambda handler: handler.get("command") == self.command):
+            return text
+        without_others = self.take_out(text, "")
+        return config_file.append_element(without_others, self.keys, self.group)
+
+    def take_out(self, text: str, before: str) -> str:
+        return config_file.remove_handlers(text, self.keys, self._is_ours, before)
+
+    def _has(self, text: str, is_meant: Callable[[dict[str, Any]], bool]) -> bool:
+        return any(map(is_meant, config_file.list_handlers(text, self.keys)))
+
+    def _is_ours(self, handler: dict[str, Any]) -> bool:
+        command = str(handler.get("command"))
+        _, _, own_end = self.command.partition(f"{SERVER}' hook ")
+        is_moved = bool(own_end) and command.endswith(f"{SERVER}' hook {own_end}")
+        return command == self.command or is_moved
 
 
 @dataclass(frozen=True)
 class JsonEdit:
-    """Members and elements of a JSON or JSONC file; everything else keeps its bytes."""
+    """What is ours in a JSON or JSONC file; everything else keeps its bytes."""
 
     path: str
-    items: tuple[Member | Element, ...]
+    items: tuple[Member | Element | HookGroup, ...]
 
     def put_in(self, text: str | None) -> str:
-        raise NotImplementedError
+        text = text or ""
+        with _named(self.path):
+            for item in self.items:
+                text = item.put_in(text)
+        return text
 
     def take_out(self, text: str, before: str | None) -> str | None:
-        raise NotImplementedError
+        known = before or ""
+        if config_file.is_blank(text):
+            return text
+        with _named(self.path):
+            for item in reversed(self.items):
+                text = item.take_out(text, known)
+            is_empty = config_file.parse_json(text) == {}
+        if is_empty and config_file.is_blank(known):
+            return before
+        return text
 
 
 @dataclass(frozen=True)
@@ -152,7 +237,20 @@ class TomlTable:
     lines: tuple[str, ...]
 
     def put_in(self, text: str | None) -> str:
-        raise NotImplementedError
+        with _named(self.path):
+            return config_file.put_table(text or "", self.name, self.lines, MARK)
 
     def take_out(self, text: str, before: str | None) -> str | None:
-        raise NotImplementedError
+        with _named(self.path):
+            left = config_file.remove_table(text, self.name, MARK, before or "")
+        if before is None and config_file.is_blank(left):
+            return None
+        return left
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise SettingsFileError(path, str(error)) from None
