@@ -424,15 +424,18 @@ def _find_node(text: str, keys: Keys) -> Node | None:
 # --- JSON: groups of hooks ------------------------------------------------------------------------
 
 
-def list_handlers(text: str, keys: Keys) -> list[dict[str, Any]]:
-    """The handlers of all groups of a hook: [{"matcher": …, "hooks": [{"command": …}]}]."""
+def find_handler(text: str, keys: Keys, command: str) -> tuple[int, int] | None:
+    """Which group of a hook runs a command, and as which of its handlers.
+
+    Groups are [{"matcher": …, "hooks": [{"command": …}]}].
+    """
     node = _find_node(text, keys)
-    if node is None or node.opens != "[":
-        return []
-    found = []
-    for group in node.value:
-        found += _list_handlers_of(group)
-    return found
+    groups = node.value if node is not None and node.opens == "[" else []
+    for group_index, group in enumerate(groups):
+        for index, handler in enumerate(_list_handlers_of(group)):
+            if handler.get("command") == command:
+                return group_index, index
+    return None
 
 
 def remove_handlers(

@@ -7,6 +7,7 @@ list serves `init`, `uninstall`, the diff that is shown before, and `doctor`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +16,12 @@ from typing import Any, Protocol
 
 from holdfast.clients import config_file
 from holdfast.clients.errors import SettingsFileError
+from holdfast.errors import HoldfastError
+from holdfast.ground import files
 
 MARK = "Written by holdfast init"
+OWN_MARK = f"{MARK}; without this line the file is yours"
+MAX_BYTES = 32 << 20  # of a settings file; one client keeps its history there
 SERVER = "holdfast"  # what our MCP server is called in every client
 
 
@@ -102,10 +107,41 @@ def make_portable_hook_command(client: str, event: str) -> str:
     return f"{found} && holdfast hook {client} {event} 2>/dev/null || true"
 
 
+def find_settings(parse: Callable[[str], Any], path: str) -> dict[str, Any]:
+    """What a client has written down, to look at; empty where it is missing or unreadable."""
+    try:
+        value = parse(find_text(path))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def find_text(path: str) -> str:
+    """The same as a text; empty where it is missing or unreadable."""
+    try:
+        data = files.find_bytes(os.path.realpath(path), max_bytes=MAX_BYTES)
+        return (data or b"").decode()
+    except (HoldfastError, ValueError):
+        return ""
+
+
 def find_setup(name: str) -> ClientSetup:
     """The set-up of a client that is known."""
     setup: ClientSetup = import_module(f"holdfast.clients.{name}.setup")
     return setup
+
+
+def make_groups(
+    hooks: Mapping[str, str], matchers: Mapping[str, str], **handler: object
+) -> tuple[HookGroup, ...]:
+    """A group of its own for each hook, in the shape that three of the four programs share."""
+    groups = []
+    for event, command in hooks.items():
+        group: dict[str, Any] = {"hooks": [{"type": "command", "command": command, **handler}]}
+        if event in matchers:
+            group = {"matcher": matchers[event], **group}
+        groups.append(HookGroup(event, group))
+    return tuple(groups)
 
 
 # --- edits ----------------------------------------------------------------------------------------
@@ -115,7 +151,7 @@ def find_setup(name: str) -> ClientSetup:
 class OwnFile:
     """A file that is ours as a whole: a command, a skill, a plugin. `MARK` stands in its content.
 
-    One of that name that somebody else has written, or has changed since, is left as it is.
+    One of that name without the mark is somebody else's, and left as it is.
     """
 
     path: str
@@ -127,7 +163,7 @@ class OwnFile:
         return text
 
     def take_out(self, text: str, before: str | None) -> str | None:
-        if text != self.content:
+        if MARK not in text:
             return text
         return before
 
@@ -183,16 +219,13 @@ class HookGroup:
         return command
 
     def put_in(self, text: str) -> str:
-        if self._has(text, lambda handler: handler.get("command") == self.command):
+        if config_file.find_handler(text, self.keys, self.command) is not None:
             return text
         without_others = self.take_out(text, "")
         return config_file.append_element(without_others, self.keys, self.group)
 
     def take_out(self, text: str, before: str) -> str:
         return config_file.remove_handlers(text, self.keys, self._is_ours, before)
-
-    def _has(self, text: str, is_meant: Callable[[dict[str, Any]], bool]) -> bool:
-        return any(map(is_meant, config_file.list_handlers(text, self.keys)))
 
     def _is_ours(self, handler: dict[str, Any]) -> bool:
         command = str(handler.get("command"))
@@ -206,7 +239,7 @@ class JsonEdit:
     """What is ours in a JSON or JSONC file; everything else keeps its bytes."""
 
     path: str
-    items: tuple[Member | Element | HookGroup, ...]
+    items: Sequence[Member | Element | HookGroup]
 
     def put_in(self, text: str | None) -> str:
         text = text or ""
