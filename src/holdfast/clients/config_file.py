@@ -331,10 +331,12 @@ def remove_member(text: str, keys: Keys, before: str) -> str:
 
     An object that becomes empty goes too, unless it was there before.
     """
-    root, old = _parse(text), _find_node(before, keys)
-    node, missing = _descend(root, keys)
+    if is_blank(text):
+        return text
+    node, missing = _descend(_parse(text), keys)
     if missing:
         return text
+    old = _find_node(before, keys)
     if old is not None:
         return f"{text[: node.start]}{before[old.start : old.end]}{text[node.end :]}"
     return _remove_at(text, keys, lambda item: item.key == keys[-1], before)
@@ -342,6 +344,8 @@ def remove_member(text: str, keys: Keys, before: str) -> str:
 
 def remove_elements(text: str, keys: Keys, is_ours: Callable[[Any], bool], before: str) -> str:
     """The text without the elements that are ours; those that were there before stay."""
+    if is_blank(text):
+        return text
     node, missing = _descend(_parse(text), keys, "[")
     if missing:
         return text

@@ -17,10 +17,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from holdfast.clients import CLIENTS, find_client
-from holdfast.clients.contract import CHECK_ID
+from holdfast.clients.contract import CHECK_ID, END
 from holdfast.clients.setup import ClientSetup, Place, find_setup
 from holdfast.storage.hook_marks import HookMarks
 
@@ -32,6 +32,7 @@ AT_ONCE = 4
 PLAIN_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
+Mark = dict[str, Any]
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -68,14 +69,11 @@ class ClientCheck:
     hooks: tuple[HookCheck, ...]
     has_commands: bool
     left: tuple[str, ...]
+    last_fired_at: float | None  # in a session of the person
 
     @property
     def silent_hooks(self) -> list[str]:
         return [hook.event for hook in self.hooks if not hook.answers]
-
-    @property
-    def last_fired_at(self) -> float | None:
-        return max((hook.fired_at for hook in self.hooks if hook.fired_at), default=None)
 
 
 def find_clients(names: Sequence[str], environment: Mapping[str, str]) -> list[FoundClient]:
@@ -113,11 +111,7 @@ def check_client(found: FoundClient, place: Place, home: str) -> ClientCheck:
     started_at = time.time()
     hooks = list(setup.list_hooks(place).items())
     _at_once(lambda hook: _run_hook(*hook, place), hooks)
-    marks = {
-        mark.get("event"): mark
-        for mark in HookMarks(home).list_marks()
-        if mark.get("client") == found.name
-    }
+    marks = find_marks(home, found.name)
     checks = [_judge_hook(event, marks.get(event, {}), started_at) for event, _ in hooks]
     return ClientCheck(
         name=found.name,
@@ -126,14 +120,30 @@ def check_client(found: FoundClient, place: Place, home: str) -> ClientCheck:
         hooks=tuple(checks),
         has_commands=all(map(os.path.exists, setup.list_commands(place))),
         left=tuple(setup.list_left(place)),
+        last_fired_at=find_last_fired(found.name, marks),
     )
+
+
+def find_marks(home: str, name: str) -> dict[str, Mark]:
+    """What the hooks of a client have left, by event."""
+    marks = HookMarks(home).list_marks()
+    return {str(mark.get("event")): mark for mark in marks if mark.get("client") == name}
+
+
+def find_last_fired(name: str, marks: Mapping[str, Mark]) -> float | None:
+    """In a session: a client that only lists its servers may report an end as well."""
+    client = find_client(name)
+    assert client is not None
+    events = [event for event, moment in client.MOMENTS.items() if moment != END]
+    fired = [marks.get(event, {}).get("fired_at") for event in events]
+    return max((at for at in fired if at), default=None)
 
 
 def check_clients(found: Sequence[FoundClient], place: Place, home: str) -> list[ClientCheck]:
     return _at_once(lambda client: check_client(client, place, home), found)
 
 
-def _judge_hook(event: str, mark: Mapping[str, float], started_at: float) -> HookCheck:
+def _judge_hook(event: str, mark: Mark, started_at: float) -> HookCheck:
     answers = mark.get("checked_at", 0.0) >= started_at
     return HookCheck(event, answers, mark.get("fired_at"))
 
@@ -154,6 +164,13 @@ def _run_hook(event: str, command: str, place: Place) -> str | None:
         given=json.dumps(payload),
         folder=place.worktree,
     )
+
+
+def starts(place: Place) -> bool:
+    """Whether the installed command finds the program; without one it says nothing."""
+    environment = make_scrubbed_environment(place)
+    output = _run([place.shim, "--version"], environment, VERSION_SECONDS)
+    return bool(output) and _VERSION.search(output or "") is not None
 
 
 def make_scrubbed_environment(place: Place) -> dict[str, str]:

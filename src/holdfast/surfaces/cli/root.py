@@ -12,6 +12,7 @@ from holdfast import __version__
 from holdfast.surfaces.cli.running import Group
 
 COMMANDS = {
+    "init": "Set up the agent programs of this machine",
     "demo": "Play a short example on a temporary store",
     "session": "Start, append to, read, resume and verify sessions",
     "context": "Set what the next session is reminded of",
@@ -22,7 +23,11 @@ COMMANDS = {
     "round": "Collect the views of four roles on one topic, in turn",
     "memory": "Remember statements and recall them by a question",
     "forget": "Erase what should never have been stored",
-    "status": "Show the store and its accounts",
+    "status": "Show the store, its accounts, the clients and their price",
+    "doctor": "Try whether every client reaches Holdfast",
+    "off": "Keep the session that runs here out of everything",
+    "on": "Capture the session again that was switched off",
+    "uninstall": "Remove Holdfast from every client's settings",
     "import": "Import what another program has stored",
     "serve": "Serve the API and the console on this machine",
     "mcp": "Serve an agent program over stdio",
