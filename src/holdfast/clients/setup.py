@@ -249,16 +249,16 @@ class JsonEdit:
         return text
 
     def take_out(self, text: str, before: str | None) -> str | None:
-        known = before or ""
+        known, left = before or "", text
         if config_file.is_blank(text):
             return text
         with _named(self.path):
             for item in reversed(self.items):
-                text = item.take_out(text, known)
-            is_empty = config_file.parse_json(text) == {}
-        if is_empty and config_file.is_blank(known):
+                left = item.take_out(left, known)
+            is_empty = config_file.parse_json(left) == {}
+        if is_empty and left != text and config_file.is_blank(known):
             return before
-        return text
+        return left
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ class TomlTable:
     def take_out(self, text: str, before: str | None) -> str | None:
         with _named(self.path):
             left = config_file.remove_table(text, self.name, MARK, before or "")
-        if before is None and config_file.is_blank(left):
+        if before is None and left != text and config_file.is_blank(left):
             return None
         return left
 

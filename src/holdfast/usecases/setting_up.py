@@ -212,7 +212,7 @@ class ClientUse:
     name: str
     title: str
     last_fired_at: float | None
-    has_server: bool
+    is_complete: bool  # nothing of ours is missing in its settings
     has_commands: bool
     hook_count: int
     mean_milliseconds: float  # of a hook
@@ -231,7 +231,7 @@ def describe_use(home: str, name: str, place: Place) -> ClientUse:
         name=name,
         title=client.TITLE,
         last_fired_at=probing.find_last_fired(name, marks),
-        has_server=not find_lost_parts(home, name, place),
+        is_complete=not find_lost_parts(home, name, place),
         has_commands=all(map(os.path.exists, setup.list_commands(place))),
         hook_count=count,
         mean_milliseconds=milliseconds / max(count, 1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Any
 
 from holdfast.clients import commands, config_file
 from holdfast.clients.claude import MOMENTS, NAME
@@ -65,11 +66,19 @@ def is_connected(output: str) -> bool | None:
 
 
 def list_left(place: Place) -> list[str]:
-    projects = find_settings(config_file.parse_json, _state(place)).get("projects", {})
-    project = projects.get(place.worktree, {}) if isinstance(projects, dict) else {}
-    if isinstance(project, dict) and project.get("hasTrustDialogAccepted"):
+    projects = find_settings(config_file.parse_json, _state(place)).get("projects")
+    if isinstance(projects, dict) and _is_trusted(projects, place.worktree):
         return []
     return ['Claude Code asks once whether you trust this folder: choose "Yes"']
+
+
+def _is_trusted(projects: dict[str, Any], folder: str) -> bool:
+    """What is above a folder stands for it."""
+    project = projects.get(folder)
+    if isinstance(project, dict) and project.get("hasTrustDialogAccepted"):
+        return True
+    above = os.path.dirname(folder)
+    return above != folder and _is_trusted(projects, above)
 
 
 def _folder(place: Place) -> str:

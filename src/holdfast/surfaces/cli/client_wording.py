@@ -34,15 +34,17 @@ def format_diff(changes: Iterable[FileChange]) -> str:
 
 
 def describe_use(use: ClientUse) -> list[str]:
-    """Two lines of `status`: what works, and what a session pays."""
-    fired = f"hooks last fired: {describe_time(use.last_fired_at)}"
-    tools = "tools set up" if use.has_server else "tools not set up"
-    commands = "commands there" if use.has_commands else "commands missing"
-    lines = [f"{use.title:<11}{fired} · {tools} · {commands}"]
+    """Lines of `status`: what works, and what a session pays."""
+    parts = [
+        f"{use.title}: hooks last fired: {describe_time(use.last_fired_at)}",
+        "tools set up" if use.is_complete else "settings changed since, see `holdfast doctor`",
+        "commands there" if use.has_commands else "commands missing",
+    ]
+    lines = [" · ".join(parts)]
     if use.hook_count:
-        handed = f"{use.mean_chars:,.0f} characters handed over a start"
+        handed = f"{use.mean_chars:,.0f} characters handed over"
         price = f"{use.mean_milliseconds:,.0f} ms a hook · {handed}"
-        lines.append(f"{'':<11}{price}, about {tokens_of(use.mean_chars):,} tokens")
+        lines.append(f"  {price}, about {tokens_of(use.mean_chars):,} tokens")
     return lines
 
 

@@ -72,8 +72,9 @@ def _describe_clients(uses: Sequence[ClientUse]) -> list[str]:
     lines = []
     for use in uses:
         lines += words.describe_use(use)
-    tokens = offer.count_tokens()
-    return [*lines, f"Tools      about {tokens:,} tokens in a session that loads all of them"]
+    lines.append(f"Tools cost about {offer.count_tokens():,} tokens where all of them are loaded")
+    first, *rest = lines
+    return [f"Clients    {first}", *(f"           {line}" for line in rest)]
 
 
 def _describe_ignored(client_name: str, event_name: str) -> str:
