@@ -40,7 +40,7 @@ class Diagnosis:
 @click.command("doctor", cls=Command)
 @answers
 def command() -> Output:
-    """Try whether every client reaches Holdfast, and say what to do"""
+    """Try whether every client reaches Holdfast"""
     settings = load_settings()
     place = setting_up.make_place(settings, here(), offer.list_tools(), os.environ)
     found = diagnose(settings, place)

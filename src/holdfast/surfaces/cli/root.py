@@ -36,6 +36,8 @@ COMMANDS = {
     "completion": "Print the completion script of a shell",
     "help": "Show this, or everything with `help all`",
 }
+# What a person needs; the rest is found by those who look for it.
+SHORT = ("init", "why", "status", "off", "doctor", "help")
 HIDDEN = ("merge-context",)  # what other programs call, and no person types
 
 
@@ -54,7 +56,7 @@ class Root(Group):
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, COMMANDS[name]) for name in SHORT])
 
 
 @click.command(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})
