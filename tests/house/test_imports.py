@@ -101,21 +101,18 @@ def test_a_new_room_is_held_by_the_contracts():
         assert room in WINDOWS or f"holdfast.{room}" in independent
 
 
-def test_a_client_is_named_in_its_own_file_only():
-    """The dispatcher knows what happened, not to whom: a new client is one file and one name in the
-    list.
+def test_a_client_is_named_in_its_own_folder_only():
+    """The dispatcher knows what happened, not to whom: a new client is one folder and one name in
+    the list.
     """
-    names = {path.stem for path in (source.PACKAGE / "clients").glob("*.py")} - {
-        "__init__",
-        "contract",
-        "config_file",
-    }
+    folders = (source.PACKAGE / "clients").glob("*/__init__.py")
+    clients = [f"holdfast.clients.{path.parent.name}" for path in folders]
     users = [
         f"{source.module_of(path)} imports {name}"
         for path in source.files()
         for name in source.imports(path)
-        if any(is_within(name, f"holdfast.clients.{client}") for client in names)
-        and source.module_of(path) != "holdfast.clients"
+        for client in clients
+        if is_within(name, client) and not is_within(source.module_of(path), client)
     ]
 
     assert users == []
