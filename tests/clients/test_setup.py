@@ -479,6 +479,19 @@ def test_claude_trusts_a_folder_below_a_trusted_one(desk: Desk):
 
 
 @pytest.mark.parametrize(
+    ("name", "path", "text"),
+    [
+        ("claude", ".claude/settings.json", '{"disableAllHooks": true}'),
+        ("codex", ".codex/config.toml", "[features]\nhooks = false\n"),
+        ("gemini", ".gemini/settings.json", '{"hooksConfig": {"enabled": false}}'),
+    ],
+)
+def test_hooks_that_a_person_has_switched_off_are_named(desk: Desk, name, path, text):
+    desk.write(path, text)
+    assert "runs no hooks at all" in find_setup(name).list_left(place(desk))[0]
+
+
+@pytest.mark.parametrize(
     ("name", "output", "expected"),
     [
         ("claude", "other: x - ✔ Connected\nholdfast: /x mcp - ✔ Connected\n", True),

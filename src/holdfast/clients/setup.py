@@ -116,6 +116,13 @@ def find_settings(parse: Callable[[str], Any], path: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def find_value(value: Any, *keys: str) -> Any:
+    """What stands below some keys; None where something on the way is missing or is no object."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
 def find_text(path: str) -> str:
     """The same as a text; empty where it is missing or unreadable."""
     try:

@@ -116,8 +116,9 @@ def _is_enrolled(home: str, worktree: str) -> bool:
 
 def apply_plan(plan: SetupPlan) -> SetupResult:
     """Write it; a client whose files cannot be written is as it was."""
-    default_home = load_settings({"HOME": plan.place.user_folder}).home
-    shim.write_shim(plan.home, plan.program, is_home_chosen=plan.home != default_home)
+    if not plan.in_project:
+        default_home = load_settings({"HOME": plan.place.user_folder}).home
+        shim.write_shim(plan.home, plan.program, is_home_chosen=plan.home != default_home)
     installation = _open_installation(plan.home, plan.place, in_project=plan.in_project)
     done, failed = [], [client for client in plan.clients if client.problem]
     for client in plan.usable:
@@ -128,12 +129,12 @@ def apply_plan(plan: SetupPlan) -> SetupResult:
             failed.append(ClientPlan(client.client, problem=error.message))
     if done:
         Enrolment(plan.home).add(plan.place.worktree)
-    return SetupResult(done, failed)
+    checks = [] if plan.in_project else _check(plan, done)
+    return SetupResult(done, failed, checks)
 
 
-def check_clients(plan: SetupPlan) -> list[ClientCheck]:
-    """Whether each client that is set up really reaches us."""
-    found = [client.client for client in plan.usable]
+def _check(plan: SetupPlan, done: Sequence[ClientPlan]) -> list[ClientCheck]:
+    found = [client.client for client in done]
     return probing.check_clients(found, plan.place, plan.home)
 
 
@@ -184,8 +185,9 @@ def list_project_worktrees(home: str) -> list[str]:
 
 
 def list_installed_clients(home: str) -> list[str]:
-    """The clients that `init` has set up, in their usual order."""
-    recorded = {entry.get("client") for entry in Installation(home).list_files().values()}
+    """The clients that `init` has set up for the person, in their usual order."""
+    entries = Installation(home).list_files().values()
+    recorded = {entry.get("client") for entry in entries if not entry.get("worktree")}
     return [name for name in CLIENTS if name in recorded]
 
 

@@ -156,7 +156,16 @@ def test_without_a_terminal_it_says_what_to_do_and_changes_nothing(desk: Desk):
     assert holdfast(desk, "init", "--json").document["code"] == "aborted"
 
 
+def begin_repository(desk: Desk) -> None:
+    (desk.worktree / ".git").rmdir()
+    origin = "git@github.com:acme/payouts.git"
+    subprocess.run(["git", "init", "-q", desk.worktree], check=True)
+    subprocess.run(["git", "-C", desk.worktree, "remote", "add", "origin", origin], check=True)
+
+
 def test_at_a_terminal_it_asks_twice_and_shows_the_diff_on_request(desk: Desk):
+    begin_repository(desk)
+
     answer = type_answers(desk, "init", answers="n\nd\ny\n")
 
     assert answer.code == 0, answer
@@ -168,6 +177,7 @@ def test_at_a_terminal_it_asks_twice_and_shows_the_diff_on_request(desk: Desk):
 
 
 def test_a_no_changes_nothing(desk: Desk):
+    begin_repository(desk)
     answer = type_answers(desk, "init", answers="y\nn\n")
     assert answer.code == 1
     assert "Nothing was changed." in answer.out
@@ -175,12 +185,7 @@ def test_a_no_changes_nothing(desk: Desk):
 
 
 def test_notes_are_switched_on_for_this_repository_alone(desk: Desk):
-    (desk.worktree / ".git").rmdir()
-    subprocess.run(["git", "init", "-q", desk.worktree], check=True)
-    subprocess.run(
-        ["git", "-C", desk.worktree, "remote", "add", "origin", "git@github.com:acme/payouts.git"],
-        check=True,
-    )
+    begin_repository(desk)
     desk.data.mkdir(parents=True)
     desk.data.chmod(0o700)
     settings = desk.data / "settings.json"

@@ -18,6 +18,7 @@ from holdfast.clients.setup import (
     OwnFile,
     Place,
     find_settings,
+    find_value,
     make_groups,
     make_hook_command,
     make_portable_hook_command,
@@ -28,6 +29,8 @@ OLDEST = (2, 0)
 CHECKED = (2, 1, 325)
 LIST_COMMAND = ("mcp", "list")
 MATCHERS = {"PreToolUse": "Edit|Write|MultiEdit|NotebookEdit|mcp__holdfast__.*"}
+HOOKS_OFF = "Claude Code runs no hooks at all: remove disableAllHooks from its settings.json"
+NOT_TRUSTED = 'Claude Code asks once whether you trust this folder: choose "Yes"'
 TIMEOUT_SECONDS = 10  # at the end of a session it would stop a hook after 1.5 otherwise
 
 
@@ -66,16 +69,19 @@ def is_connected(output: str) -> bool | None:
 
 
 def list_left(place: Place) -> list[str]:
+    left = []
+    settings = find_settings(config_file.parse_json, _settings(place))
+    if settings.get("disableAllHooks"):
+        left.append(HOOKS_OFF)
     projects = find_settings(config_file.parse_json, _state(place)).get("projects")
-    if isinstance(projects, dict) and _is_trusted(projects, place.worktree):
-        return []
-    return ['Claude Code asks once whether you trust this folder: choose "Yes"']
+    if not _is_trusted(projects, place.worktree):
+        left.append(NOT_TRUSTED)
+    return left
 
 
-def _is_trusted(projects: dict[str, Any], folder: str) -> bool:
+def _is_trusted(projects: Any, folder: str) -> bool:
     """What is above a folder stands for it."""
-    project = projects.get(folder)
-    if isinstance(project, dict) and project.get("hasTrustDialogAccepted"):
+    if find_value(projects, folder, "hasTrustDialogAccepted"):
         return True
     above = os.path.dirname(folder)
     return above != folder and _is_trusted(projects, above)

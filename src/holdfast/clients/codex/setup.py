@@ -23,16 +23,18 @@ from holdfast.clients.setup import (
     TomlTable,
     find_settings,
     find_text,
+    find_value,
     make_groups,
     make_hook_command,
 )
 
 PROGRAM = "codex"
-OLDEST = (0, 120)
+OLDEST = (0, 153)  # the first that is known to have every hook that is wired
 CHECKED = (0, 166, 0)
 LIST_COMMAND = None
 MATCHERS = {"PreToolUse": "apply_patch"}
 TIMEOUT_SECONDS = 10
+HOOKS_OFF = "Codex runs no hooks at all: remove `hooks = false` from its config.toml"
 NOT_TRUSTED = (
     'Codex asks once to trust the hooks when you start it: choose "Trust all and continue"'
 )
@@ -71,8 +73,10 @@ def is_connected(output: str) -> bool | None:
 
 
 def list_left(place: Place) -> list[str]:
-    hooks = find_settings(config_file.parse_toml, _config(place)).get("hooks", {})
-    state = hooks.get("state", {}) if isinstance(hooks, dict) else {}
+    config = find_settings(config_file.parse_toml, _config(place))
+    if find_value(config, "features", "hooks") is False:
+        return [HOOKS_OFF]
+    state = find_value(config, "hooks", "state") or {}
     if all(_is_trusted(place, event, state) for event in MOMENTS):
         return []
     return [NOT_TRUSTED]

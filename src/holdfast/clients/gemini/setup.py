@@ -17,17 +17,19 @@ from holdfast.clients.setup import (
     OwnFile,
     Place,
     find_settings,
+    find_value,
     make_groups,
     make_hook_command,
     make_portable_hook_command,
 )
 
 PROGRAM = "gemini"
-OLDEST = (0, 30)
+OLDEST = (0, 26)  # the first with hooks in this form
 CHECKED = (0, 61, 0)
 LIST_COMMAND = ("mcp", "list")
 MATCHERS = {"AfterTool": "replace|write_file"}
 TIMEOUT_MILLISECONDS = 10_000
+HOOKS_OFF = "Gemini CLI runs no hooks at all: remove hooksConfig.enabled from its settings.json"
 NOT_TRUSTED = (
     "Gemini CLI switches everything off in a folder that it does not trust: "
     'start it here once and choose "Trust folder"'
@@ -65,16 +67,17 @@ def is_connected(output: str) -> bool | None:
 
 
 def list_left(place: Place) -> list[str]:
-    if _is_trusted(place):
-        return []
-    return [NOT_TRUSTED]
+    left = []
+    settings = find_settings(config_file.parse_json, _settings(place))
+    if find_value(settings, "hooksConfig", "enabled") is False:
+        left.append(HOOKS_OFF)
+    asks_for_trust = find_value(settings, "security", "folderTrust", "enabled") is not False
+    if asks_for_trust and not _is_trusted(place):
+        left.append(NOT_TRUSTED)
+    return left
 
 
 def _is_trusted(place: Place) -> bool:
-    security = find_settings(config_file.parse_json, _settings(place)).get("security", {})
-    trust = security.get("folderTrust", {}) if isinstance(security, dict) else {}
-    if isinstance(trust, dict) and trust.get("enabled") is False:
-        return True
     chosen = find_settings(config_file.parse_json, _in_folder(place, "trustedFolders.json"))
     return any(_covers(str(folder), choice, place.worktree) for folder, choice in chosen.items())
 

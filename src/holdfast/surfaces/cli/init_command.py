@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from holdfast.clients import CLIENTS
+from holdfast.errors import HoldfastError
 from holdfast.ground.settings import Settings, hide_password, load_settings, sqlite_path
 from holdfast.ground.text import term_safe
 from holdfast.surfaces.cli import client_wording as words
@@ -24,6 +25,7 @@ NOTHING_SHARED = (
     "{} has no hooks that a repository can bring along without asking each colleague; "
     "`holdfast init` sets it up for you"
 )
+TWICE = "{} has the hooks in your user settings too, so here each of them fires twice"
 NO_MODEL = "Model calls made by Holdfast: 0"
 NEXT = "Next: start a client here      Undo: holdfast uninstall"
 NEWER = "{} is newer than what Holdfast was checked with; `holdfast doctor` says whether it works"
@@ -61,8 +63,6 @@ def command(
         shared_context = _ask(plan, about, shared_context)
     result = setting_up.apply_plan(plan)
     shared = _set_sharing(settings.home, place.worktree, shared_context)
-    checks = setting_up.check_clients(plan) if result.done else []
-    result = SetupResult(result.done, result.failed, checks)
     data = {**_plan_to_dict(plan), **_result_to_dict(result), "shared_context": shared}
     text = _describe_result(result)
     if yes:
@@ -78,7 +78,7 @@ def _ask(plan: SetupPlan, about: str, shared_context: bool | None) -> bool | Non
     if wants_json() or not sys.stdin.isatty():
         raise UnconfirmedError
     click.echo(term_safe(about), err=True)
-    if shared_context is None and _is_repository(plan.place.worktree):
+    if shared_context is None and _can_share(plan):
         shared_context = click.confirm("Share notes through git?", default=False, err=True) or None
     while (answer := _ask_to_apply()) == "d":
         click.echo(term_safe(words.format_diff(plan.changes) or "Nothing to change."), err=True)
@@ -99,19 +99,26 @@ def _ask_to_apply() -> str:
     return answer
 
 
-def _is_repository(worktree: str) -> bool:
-    return os.path.lexists(os.path.join(worktree, ".git"))
+def _can_share(plan: SetupPlan) -> bool:
+    """Whether there is something to choose: a repository whose notes are not on already."""
+    repository = _find_repository_name(plan.place.worktree)
+    return repository is not None and not sharing.is_shared(plan.home, repository)
 
 
 def _set_sharing(home: str, worktree: str, chosen: bool | None) -> bool | None:
     """Only where the person has chosen; a folder without a repository has nothing to share."""
-    if chosen is None:
-        return None
-    repository = sharing.find_repository_name(worktree)
+    repository = _find_repository_name(worktree) if chosen is not None else None
     if repository is None:
         return None
-    sharing.set_sharing(home, repository, is_on=chosen)
+    sharing.set_sharing(home, repository, is_on=bool(chosen))
     return chosen
+
+
+def _find_repository_name(worktree: str) -> str | None:
+    try:
+        return sharing.find_repository_name(worktree)
+    except HoldfastError:  # git is missing, or does not like this one
+        return None
 
 
 # --- what is shown --------------------------------------------------------------------------------
@@ -151,6 +158,8 @@ def _list_notes(plan: SetupPlan) -> list[str]:
     notes += [NEWER.format(c.client.describe()) for c in plan.usable if c.client.is_newer]
     if plan.in_project:
         notes += [NOTHING_SHARED.format(c.client.title) for c in plan.usable if not c.edits]
+        twice = setting_up.list_installed_clients(plan.home)
+        notes += [TWICE.format(c.client.title) for c in plan.usable if c.client.name in twice]
     return notes
 
 
