@@ -532,7 +532,8 @@ def test_the_installed_command_finds_the_program_from_anywhere(
 ):
     home = tmp_path / name
     program = write_program(tmp_path / name / "venv" / "holdfast")
-    shim.write_shim(str(home), str(program), is_home_chosen=is_home_chosen)
+    settings = {"HOLDFAST_HOME": str(home)} if is_home_chosen else {}
+    shim.write_shim(str(home), str(program), settings)
 
     done = run_shell(make_hook_command(shim.find_shim(str(home)), "claude", "Stop"))
 
@@ -542,14 +543,14 @@ def test_the_installed_command_finds_the_program_from_anywhere(
 
 def test_a_data_folder_that_the_client_knows_wins(tmp_path: Path):
     program = write_program(tmp_path / "holdfast")
-    shim.write_shim(str(tmp_path), str(program), is_home_chosen=True)
+    shim.write_shim(str(tmp_path), str(program), {"HOLDFAST_HOME": str(tmp_path)})
     done = run_shell(f"{shlex.quote(shim.find_shim(str(tmp_path)))} x", HOLDFAST_HOME="/mine")
     assert done.stdout == b"x|/mine|"
 
 
 @pytest.mark.parametrize("path", ["", "/nowhere", None])
 def test_without_a_program_the_installed_command_says_nothing(tmp_path: Path, path: str | None):
-    shim.write_shim(str(tmp_path), "/nowhere/holdfast", is_home_chosen=False)
+    shim.write_shim(str(tmp_path), "/nowhere/holdfast", {})
     environment = {} if path is None else {"PATH": path}
 
     done = run_shell(make_hook_command(shim.find_shim(str(tmp_path)), "gemini", "X"), **environment)
@@ -563,7 +564,7 @@ def test_without_the_data_folder_the_installed_command_says_nothing(tmp_path: Pa
 
 
 def test_a_program_that_moved_is_found_on_the_path(tmp_path: Path):
-    shim.write_shim(str(tmp_path), "/old/holdfast", is_home_chosen=False)
+    shim.write_shim(str(tmp_path), "/old/holdfast", {})
     moved = write_program(tmp_path / "new" / "holdfast")
     done = run_shell(
         make_hook_command(shim.find_shim(str(tmp_path)), "codex", "Stop"), PATH=str(moved.parent)
@@ -573,7 +574,7 @@ def test_a_program_that_moved_is_found_on_the_path(tmp_path: Path):
 
 def test_the_installed_command_does_not_find_itself(tmp_path: Path):
     """Its folder may be on the PATH."""
-    shim.write_shim(str(tmp_path), "/old/holdfast", is_home_chosen=False)
+    shim.write_shim(str(tmp_path), "/old/holdfast", {})
     path = Path(shim.find_shim(str(tmp_path)))
     done = run_shell(f"{path} mcp", PATH=f"{path.parent}:/usr/bin:/bin")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -583,13 +584,13 @@ def test_a_program_that_is_broken_is_harmless(tmp_path: Path):
     program = tmp_path / "holdfast"
     program.write_text("#!/no/such/python\n")
     program.chmod(0o755)
-    shim.write_shim(str(tmp_path), str(program), is_home_chosen=False)
+    shim.write_shim(str(tmp_path), str(program), {})
     done = run_shell(make_hook_command(shim.find_shim(str(tmp_path)), "gemini", "BeforeAgent"))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_the_installed_command_is_written_only_when_it_changes(tmp_path: Path):
-    assert shim.write_shim(str(tmp_path), "/a/holdfast", is_home_chosen=False)
-    assert not shim.write_shim(str(tmp_path), "/a/holdfast", is_home_chosen=False)
-    assert shim.write_shim(str(tmp_path), "/b/holdfast", is_home_chosen=False)
+    assert shim.write_shim(str(tmp_path), "/a/holdfast", {})
+    assert not shim.write_shim(str(tmp_path), "/a/holdfast", {})
+    assert shim.write_shim(str(tmp_path), "/b/holdfast", {})
     assert os.access(shim.find_shim(str(tmp_path)), os.X_OK)

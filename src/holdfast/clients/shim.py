@@ -11,20 +11,23 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 
 from holdfast.clients.setup import MARK, quote_for_shell
 from holdfast.ground import files
 
 PROGRAM = "holdfast"
 SHIM_BYTES = 64 << 10
-_DATA_FOLDER = """\
-[ -n "$HOLDFAST_HOME" ] || HOLDFAST_HOME={home}
-export HOLDFAST_HOME
+# What decides whose data it is and where; a password is not written anywhere.
+CARRIED = ("HOLDFAST_DEVELOPER", "HOLDFAST_HOME", "HOLDFAST_WORKSPACE")
+_SETTING = """\
+[ -n "${name}" ] || {name}={value}
+export {name}
 """
 _TEXT = """\
 #!/bin/sh
 # {mark}. Clients start this file; it finds the program.
-{data_folder}program={program}
+{settings}program={program}
 [ -x "$program" ] || program=$(command -v {name}) || exit 0
 [ "$program" -ef "$0" ] && exit 0
 exec "$program" "$@"
@@ -35,10 +38,13 @@ def find_shim(home: str) -> str:
     return os.path.join(home, "bin", PROGRAM)
 
 
-def write_shim(home: str, program: str, *, is_home_chosen: bool) -> bool:
-    """Whether it had to be written. `is_home_chosen`: clients may not know our settings."""
+def write_shim(home: str, program: str, settings: Mapping[str, str]) -> bool:
+    """Whether it had to be written.
+
+    `settings` are ours of the environment of `init`: some clients start a program without them.
+    """
     path = find_shim(home)
-    text = make_shim(home, program, is_home_chosen=is_home_chosen).encode()
+    text = make_shim(program, settings).encode()
     if files.find_bytes(path, max_bytes=SHIM_BYTES) == text and os.access(path, os.X_OK):
         return False
     files.private_folder(os.path.dirname(path))
@@ -46,12 +52,14 @@ def write_shim(home: str, program: str, *, is_home_chosen: bool) -> bool:
     return True
 
 
-def make_shim(home: str, program: str, *, is_home_chosen: bool) -> str:
-    data_folder = ""
-    if is_home_chosen:
-        data_folder = _DATA_FOLDER.format(home=quote_for_shell(home))
+def make_shim(program: str, settings: Mapping[str, str]) -> str:
+    lines = [
+        _SETTING.format(name=name, value=quote_for_shell(settings[name]))
+        for name in CARRIED
+        if settings.get(name)
+    ]
     return _TEXT.format(
-        mark=MARK, data_folder=data_folder, program=quote_for_shell(program), name=PROGRAM
+        mark=MARK, settings="".join(lines), program=quote_for_shell(program), name=PROGRAM
     )
 
 

@@ -117,8 +117,7 @@ def _is_enrolled(home: str, worktree: str) -> bool:
 def apply_plan(plan: SetupPlan) -> SetupResult:
     """Write it; a client whose files cannot be written is as it was."""
     if not plan.in_project:
-        default_home = load_settings({"HOME": plan.place.user_folder}).home
-        shim.write_shim(plan.home, plan.program, is_home_chosen=plan.home != default_home)
+        shim.write_shim(plan.home, plan.program, _list_settings(plan))
     installation = _open_installation(plan.home, plan.place, in_project=plan.in_project)
     done, failed = [], [client for client in plan.clients if client.problem]
     for client in plan.usable:
@@ -131,6 +130,15 @@ def apply_plan(plan: SetupPlan) -> SetupResult:
         Enrolment(plan.home).add(plan.place.worktree)
     checks = [] if plan.in_project else _check(plan, done)
     return SetupResult(done, failed, checks)
+
+
+def _list_settings(plan: SetupPlan) -> dict[str, str]:
+    """Ours of this environment, and a data folder that does not follow from HOME alone."""
+    settings = dict(plan.place.environment)
+    settings.pop("HOLDFAST_HOME", None)
+    if plan.home != load_settings({"HOME": plan.place.user_folder}).home:
+        settings["HOLDFAST_HOME"] = plan.home
+    return settings
 
 
 def _check(plan: SetupPlan, done: Sequence[ClientPlan]) -> list[ClientCheck]:
