@@ -22,6 +22,27 @@ def find_worktree(folder: str) -> str:
     return at
 
 
+def find_main_worktree(worktree: str) -> str:
+    """The working tree that a linked one belongs to; the same one where it is not linked.
+
+    git's folder must name the linked tree as well: anybody can write a file that names a folder.
+    """
+    own = os.path.join(worktree, ".git")
+    if not os.path.isfile(own):
+        return worktree
+    git_dir = os.path.join(worktree, _read_after("gitdir:", own))
+    named = _read_line(os.path.join(git_dir, "gitdir"))
+    common = _read_line(os.path.join(git_dir, "commondir"))
+    if not (named and common):
+        return worktree
+    if os.path.realpath(os.path.join(git_dir, named)) != os.path.realpath(own):
+        return worktree
+    common_dir = os.path.realpath(os.path.join(git_dir, common))
+    if os.path.basename(common_dir) != ".git":
+        return worktree  # a bare repository has no tree of its own
+    return os.path.dirname(common_dir)
+
+
 def find_branch(worktree: str) -> str | None:
     """The branch that is checked out, from git's own files; None where HEAD names no branch."""
     place = os.path.join(worktree, ".git")
@@ -38,7 +59,13 @@ def find_branch(worktree: str) -> str | None:
 
 
 def _read_after(word: str, path: str) -> str:
-    """What follows a word that a file begins with, else empty; never waits for a pipe."""
+    """What follows a word that a file begins with, else empty."""
+    line = _read_line(path)
+    return line.removeprefix(word).strip() if line.startswith(word) else ""
+
+
+def _read_line(path: str) -> str:
+    """A short file's text, else empty; never waits for a pipe."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:
@@ -46,9 +73,7 @@ def _read_after(word: str, path: str) -> str:
             data = os.read(fd, LINE_BYTES) if is_file else b""
         finally:
             os.close(fd)
-        found, _, rest = data.decode().partition(word)
+        text = data.decode()
     except (OSError, ValueError):  # missing, not readable, not a text, or not a path
         return ""
-    if found or len(data) == LINE_BYTES:
-        return ""
-    return rest.strip()
+    return "" if len(data) == LINE_BYTES else text.strip()

@@ -13,10 +13,13 @@ import json
 import os
 import time
 
+from holdfast.errors import HoldfastError
 from holdfast.ground import files
+from holdfast.ground.worktree import find_main_worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 NAME = "folders.json"
@@ -30,34 +33,44 @@ class Enrolment:
         self.path = os.path.join(home, NAME)
 
     def find(self, worktree: str | None) -> dict[str, Any] | None:
-        """What is known of a folder where hooks work; None where they do nothing."""
+        """What is known of a folder where hooks work; None where they do nothing.
+
+        What is true of a repository is true of the working trees that are linked to it.
+        """
         folders = self.list_folders()
         if folders is None:
             return {"since": 0.0}
         if worktree is None:
             return None
-        row: dict[str, Any] | None = folders.get(worktree)
-        return row
+        row = folders.get(worktree) or folders.get(find_main_worktree(worktree))
+        return row if isinstance(row, dict) else None
 
     def list_folders(self) -> dict[str, Any] | None:
-        """None where `init` was never run."""
+        """None where `init` was never run; none at all where the file cannot be read."""
         try:
             data = files.find_bytes(self.path, max_bytes=MAX_BYTES)
-            folders = json.loads(data or b"{}").get("folders")
-        except (OSError, ValueError, AttributeError, RecursionError):
-            return None
-        return folders if isinstance(folders, dict) else None
+            if data is None:
+                return None
+            folders = json.loads(data).get("folders")
+        except (OSError, ValueError, AttributeError, RecursionError, HoldfastError):
+            return {}
+        return folders if isinstance(folders, dict) else {}
 
     def add(self, worktree: str) -> None:
-        folders = self.list_folders() or {}
-        folders.setdefault(worktree, {"since": time.time()})
-        self._write(folders)
+        """A linked working tree stands for the repository that it is linked to."""
+        name = find_main_worktree(worktree)
+        self._change(lambda folders: folders.setdefault(name, {"since": time.time()}))
 
-    def remove(self, worktree: str) -> None:
-        folders = self.list_folders() or {}
-        folders.pop(worktree, None)
-        self._write(folders)
+    def clear(self) -> None:
+        """Nowhere any more. The file stays: without it, hooks would work everywhere."""
+        self._change(lambda folders: folders.clear())
 
-    def _write(self, folders: dict[str, Any]) -> None:
-        text = json.dumps({"folders": folders}, indent=1, sort_keys=True)
-        files.write_atomic(self.path, f"{text}\n".encode())
+    def _change(self, change: Callable[[dict[str, Any]], object]) -> None:
+        files.private_folder(os.path.dirname(self.path))
+        with files.Lock(self.path):
+            known = self.list_folders()
+            folders = dict(known or {})
+            change(folders)
+            if folders != known:
+                text = json.dumps({"folders": folders}, indent=1, sort_keys=True)
+                files.write_atomic(self.path, f"{text}\n".encode())

@@ -5,4 +5,5 @@ from holdfast.surfaces.cli import errors
 EXAMPLES = (
     errors.NobodyAnsweredError("--session S1"),
     errors.StoppedError("Stopped. Nothing was changed."),
+    errors.UnconfirmedError(),
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from holdfast.surfaces.cli.root import COMMANDS, root
+from holdfast.surfaces.cli.root import COMMANDS, SHORT, root
 from tests.rig.commands import Call
 
 ENOUGH = 60
@@ -27,6 +27,7 @@ LEAVES = [path for path, context in ALL.items() if not isinstance(context.comman
 
 # What the contract promises of this part of Holdfast.
 PROMISED = {
+    *(("init",), ("uninstall",), ("doctor",), ("off",), ("on",)),
     *(
         ("demo",),
         ("forget",),
@@ -109,9 +110,17 @@ def test_every_command_explains_itself(cli: Call, path: tuple[str, ...]):
 def test_help_is_the_list_of_commands(cli: Call):
     assert cli("help").out == cli("--help").out
     assert cli("help", "--json").document["commands"][0] == {
-        "command": "holdfast demo",
-        "help": COMMANDS["demo"],
+        "command": "holdfast init",
+        "help": COMMANDS["init"],
     }
+
+
+def test_the_first_help_names_what_a_person_needs_and_where_the_rest_is(cli: Call):
+    lines = cli("--help").out.partition("Commands:\n")[2].splitlines()
+
+    assert [line.split()[0] for line in lines] == list(SHORT)
+    assert len(SHORT) <= 9
+    assert "`help all`" in lines[-1]
 
 
 def test_help_all_has_a_line_for_every_command(cli: Call):

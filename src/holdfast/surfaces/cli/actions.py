@@ -30,9 +30,12 @@ COMMANDS = {
     "git.commit": ("git commit", "Commit the changes with {}."),
     "git.init": ("git init", "Change into one, or begin one with {}."),
     "git.status": ("git status", "{} there says what is wrong."),
+    "init.confirmed": ("holdfast init --yes", "{} applies the safe answers."),
+    "init.look": ("holdfast init --dry-run", "{} shows what would be changed."),
     "memory.export": ("holdfast memory export FILE", "{} writes them to a file."),
     "memory.import": ("holdfast memory import {path}", "{} brings it in."),
     "memory.list": ("holdfast memory list", "{} shows the ids."),
+    "program.install": ("pipx install holdfast", "Install it as a command: {}."),
     "proof.list": ("holdfast workstream show --json", "{} lists the last ones."),
     "prove": ("holdfast prove -- COMMAND", "Prove it with {}."),
     "repository.name": (

@@ -20,3 +20,15 @@ class NobodyAnsweredError(HoldfastError):
             "Nothing was changed: the question was not answered.",
             next_actions=[Action("forget.confirmed", selection=selection)],
         )
+
+
+class UnconfirmedError(HoldfastError):
+    """A question that nobody is there to answer: no terminal, or a program that reads JSON."""
+
+    code = "aborted"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Nothing was changed: there is no terminal to ask at.",
+            next_actions=[Action("init.confirmed"), Action("init.look")],
+        )

@@ -12,6 +12,7 @@ from holdfast import __version__
 from holdfast.surfaces.cli.running import Group
 
 COMMANDS = {
+    "init": "Set up the agent programs of this machine",
     "demo": "Play a short example on a temporary store",
     "session": "Start, append to, read, resume and verify sessions",
     "context": "Set what the next session is reminded of",
@@ -22,7 +23,11 @@ COMMANDS = {
     "round": "Collect the views of four roles on one topic, in turn",
     "memory": "Remember statements and recall them by a question",
     "forget": "Erase what should never have been stored",
-    "status": "Show the store and its accounts",
+    "status": "Show the store, its accounts, the clients and their price",
+    "doctor": "Try whether every client reaches Holdfast",
+    "off": "Keep the session that runs here out of everything",
+    "on": "Capture the session again that was switched off",
+    "uninstall": "Remove Holdfast from every client's settings",
     "import": "Import what another program has stored",
     "serve": "Serve the API and the console on this machine",
     "mcp": "Serve an agent program over stdio",
@@ -31,6 +36,8 @@ COMMANDS = {
     "completion": "Print the completion script of a shell",
     "help": "Show this, or everything with `help all`",
 }
+# What a person needs; the rest is found by those who look for it.
+SHORT = ("init", "why", "status", "off", "doctor", "help")
 HIDDEN = ("merge-context",)  # what other programs call, and no person types
 
 
@@ -49,7 +56,7 @@ class Root(Group):
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, COMMANDS[name]) for name in SHORT])
 
 
 @click.command(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})

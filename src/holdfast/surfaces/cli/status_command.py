@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
@@ -13,9 +15,14 @@ from holdfast.ground.settings import Settings, hide_password
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.storage.accounting import Accounting, Waiting
 from holdfast.surfaces import hook
+from holdfast.surfaces.cli import client_wording as words
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Command, Output, describe_error, prints
+from holdfast.surfaces.cli.running import Command, Output, describe_error, here, prints
+from holdfast.surfaces.mcp import offer
+from holdfast.usecases import setting_up
+from holdfast.usecases.setting_up import ClientUse
 
+NO_CLIENT = "Clients    none is set up; `holdfast init` does it"
 MISSING = "Events are missing. `holdfast session verify` says where; keep the files as they are."
 OLDER = "           in the newest {sessions:,} sessions; `holdfast session verify` checks all"
 
@@ -23,12 +30,13 @@ OLDER = "           in the newest {sessions:,} sessions; `holdfast session verif
 @click.command("status", cls=Command)
 @prints
 def command(app: App) -> Output:
-    """Show the store and its accounts"""
+    """Show the store, its accounts, the clients and their price"""
     try:
         accounts = app.count()
     except Unavailable as error:
         return _describe_outage(app, error)
     settings = app.settings
+    uses = _list_uses(settings)
     failure = hook.find_last_failure(settings.home)
     ignored = hook.list_ignored(settings.home)
     data = {
@@ -39,14 +47,34 @@ def command(app: App) -> Output:
         "home": settings.home,
         "last_hook_failure": failure,
         "ignored_hooks": [{"client": client, "hook": name} for client, name in ignored],
+        "clients": [asdict(use) for use in uses],
+        "tools_tokens": offer.count_tokens(),
     }
     lines = _describe_store(settings, accounts)
+    lines += _describe_clients(uses)
     if failure:
         lines.append(f"Hooks      {wording.describe_hook_failure(failure)}")
     lines += [f"Hooks      {_describe_ignored(client, name)}" for client, name in ignored]
     warnings = _list_warnings(app, accounts)
     exit_code = 5 if accounts.lost or accounts.dropped else 0
     return Output(data, "\n".join(lines), warnings, exit_code=exit_code)
+
+
+def _list_uses(settings: Settings) -> list[ClientUse]:
+    place = setting_up.make_place(settings, here(), offer.list_tools(), os.environ)
+    names = setting_up.list_installed_clients(settings.home)
+    return [setting_up.describe_use(settings.home, name, place) for name in names]
+
+
+def _describe_clients(uses: Sequence[ClientUse]) -> list[str]:
+    if not uses:
+        return [NO_CLIENT]
+    lines = []
+    for use in uses:
+        lines += words.describe_use(use)
+    lines.append(f"Tools cost about {offer.count_tokens():,} tokens where all of them are loaded")
+    first, *rest = lines
+    return [f"Clients    {first}", *(f"           {line}" for line in rest)]
 
 
 def _describe_ignored(client_name: str, event_name: str) -> str:

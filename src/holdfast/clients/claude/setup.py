@@ -1,0 +1,114 @@
+"""Setting up Claude Code: hooks, tools and commands of one person."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from holdfast.clients import commands, config_file
+from holdfast.clients.claude import MOMENTS, NAME
+from holdfast.clients.setup import (
+    OWN_MARK,
+    SERVER,
+    Element,
+    FileEdit,
+    JsonEdit,
+    Member,
+    OwnFile,
+    Place,
+    find_settings,
+    find_value,
+    make_groups,
+    make_hook_command,
+    make_portable_hook_command,
+)
+
+PROGRAM = "claude"
+OLDEST = (2, 0)
+CHECKED = (2, 1, 325)
+LIST_COMMAND = ("mcp", "list")
+MATCHERS = {"PreToolUse": "Edit|Write|MultiEdit|NotebookEdit|mcp__holdfast__.*"}
+HOOKS_OFF = "Claude Code runs no hooks at all: remove disableAllHooks from its settings.json"
+NOT_TRUSTED = 'Claude Code asks once whether you trust this folder: choose "Yes"'
+TIMEOUT_SECONDS = 10  # at the end of a session it would stop a hook after 1.5 otherwise
+
+
+def list_edits(place: Place) -> list[FileEdit]:
+    permissions = [
+        Element(("permissions", "allow"), f"mcp__{SERVER}__{tool}") for tool in place.tools
+    ]
+    groups = make_groups(list_hooks(place), MATCHERS, timeout=TIMEOUT_SECONDS)
+    server = {"type": "stdio", "command": place.shim, "args": ["mcp"]}
+    return [
+        JsonEdit(_settings(place), (*groups, *permissions)),
+        JsonEdit(_state(place), (Member(("mcpServers", SERVER), server),)),
+        *_list_command_files(place),
+    ]
+
+
+def list_project_edits(place: Place) -> list[FileEdit]:
+    found = {event: make_portable_hook_command(NAME, event) for event in MOMENTS}
+    path = os.path.join(place.worktree, ".claude", "settings.json")
+    return [JsonEdit(path, make_groups(found, MATCHERS, timeout=TIMEOUT_SECONDS))]
+
+
+def list_hooks(place: Place) -> dict[str, str]:
+    return {event: make_hook_command(place.shim, NAME, event) for event in MOMENTS}
+
+
+def list_commands(place: Place) -> list[str]:
+    return [file.path for file in _list_command_files(place)]
+
+
+def is_connected(output: str) -> bool | None:
+    match = re.search(rf"^{SERVER}: .*$", output, re.MULTILINE)
+    if match is None:
+        return None
+    return "✔" in match[0] or match[0].endswith("Connected")
+
+
+def list_left(place: Place) -> list[str]:
+    left = []
+    settings = find_settings(config_file.parse_json, _settings(place))
+    if settings.get("disableAllHooks"):
+        left.append(HOOKS_OFF)
+    projects = find_settings(config_file.parse_json, _state(place)).get("projects")
+    if not _is_trusted(projects, place.worktree):
+        left.append(NOT_TRUSTED)
+    return left
+
+
+def _is_trusted(projects: Any, folder: str) -> bool:
+    """What is above a folder stands for it."""
+    if find_value(projects, folder, "hasTrustDialogAccepted"):
+        return True
+    above = os.path.dirname(folder)
+    return above != folder and _is_trusted(projects, above)
+
+
+def _folder(place: Place) -> str:
+    moved = place.environment.get("CLAUDE_CONFIG_DIR")
+    return moved or os.path.join(place.user_folder, ".claude")
+
+
+def _settings(place: Place) -> str:
+    return os.path.join(_folder(place), "settings.json")
+
+
+def _state(place: Place) -> str:
+    moved = place.environment.get("CLAUDE_CONFIG_DIR")
+    return os.path.join(moved or place.user_folder, ".claude.json")
+
+
+def _list_command_files(place: Place) -> list[OwnFile]:
+    resume = commands.make_resume_text("$ARGUMENTS")
+    return [
+        _make_command(place, commands.RESUME, commands.RESUME_HINT, resume),
+        _make_command(place, commands.STOP, commands.STOP_HINT, commands.make_stop_text()),
+    ]
+
+
+def _make_command(place: Place, name: str, hint: str, text: str) -> OwnFile:
+    path = os.path.join(_folder(place), "commands", f"{name}.md")
+    return OwnFile(path, f"---\ndescription: {hint}\n---\n<!-- {OWN_MARK} -->\n\n{text}")

@@ -1,0 +1,125 @@
+"""Setting up Codex CLI: hooks, tools and skills of one person.
+
+It trusts a hook by a hash of its group, so nothing of a group may ever change. It lists servers
+without connecting to them, and has no commands of a person's own, only skills.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any
+
+from holdfast.clients import commands, config_file
+from holdfast.clients.codex import MOMENTS, NAME
+from holdfast.clients.setup import (
+    OWN_MARK,
+    SERVER,
+    FileEdit,
+    JsonEdit,
+    OwnFile,
+    Place,
+    TomlTable,
+    find_settings,
+    find_text,
+    find_value,
+    make_groups,
+    make_hook_command,
+)
+
+PROGRAM = "codex"
+OLDEST = (0, 153)  # the first that is known to have every hook that is wired
+CHECKED = (0, 166, 0)
+LIST_COMMAND = None
+MATCHERS = {"PreToolUse": "apply_patch"}
+TIMEOUT_SECONDS = 10
+HOOKS_OFF = "Codex runs no hooks at all: remove `hooks = false` from its config.toml"
+NOT_TRUSTED = (
+    'Codex asks once to trust the hooks when you start it: choose "Trust all and continue"'
+)
+SKILLS = {commands.RESUME: "workspace-resume", commands.STOP: "workspace-stop"}
+
+
+def list_edits(place: Place) -> list[FileEdit]:
+    groups = make_groups(list_hooks(place), MATCHERS, timeout=TIMEOUT_SECONDS)
+    server = (
+        f"command = {json.dumps(place.shim, ensure_ascii=False)}",
+        'args = ["mcp"]',
+        'default_tools_approval_mode = "approve"',
+    )
+    return [
+        JsonEdit(_hooks_file(place), groups),
+        TomlTable(_config(place), f"mcp_servers.{SERVER}", server),
+        *_list_skills(place),
+    ]
+
+
+def list_project_edits(place: Place) -> list[FileEdit]:
+    """None: it would ask every colleague to review the hooks."""
+    return []
+
+
+def list_hooks(place: Place) -> dict[str, str]:
+    return {event: make_hook_command(place.shim, NAME, event) for event in MOMENTS}
+
+
+def list_commands(place: Place) -> list[str]:
+    return [file.path for file in _list_skills(place)]
+
+
+def is_connected(output: str) -> bool | None:
+    return None
+
+
+def list_left(place: Place) -> list[str]:
+    config = find_settings(config_file.parse_toml, _config(place))
+    if find_value(config, "features", "hooks") is False:
+        return [HOOKS_OFF]
+    state = find_value(config, "hooks", "state") or {}
+    if all(_is_trusted(place, event, state) for event in MOMENTS):
+        return []
+    return [NOT_TRUSTED]
+
+
+def _is_trusted(place: Place, event: str, state: Any) -> bool:
+    """By the place of our handler in its file; the hash itself is Codex's own business."""
+    command = make_hook_command(place.shim, NAME, event)
+    text = find_text(_hooks_file(place))
+    found = config_file.find_handler(text, ("hooks", event), command)
+    if found is None:
+        return False
+    group, handler = found
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+    return f"{_hooks_file(place)}:{name}:{group}:{handler}" in state
+
+
+def _folder(place: Place) -> str:
+    return place.environment.get("CODEX_HOME") or os.path.join(place.user_folder, ".codex")
+
+
+def _hooks_file(place: Place) -> str:
+    return os.path.join(_folder(place), "hooks.json")
+
+
+def _config(place: Place) -> str:
+    return os.path.join(_folder(place), "config.toml")
+
+
+def _list_skills(place: Place) -> list[OwnFile]:
+    asked_for = "what the person has typed behind the name of this skill"
+    return [
+        _make_skill(
+            place, commands.RESUME, commands.RESUME_HINT, commands.make_resume_text(asked_for)
+        ),
+        _make_skill(place, commands.STOP, commands.STOP_HINT, commands.make_stop_text()),
+    ]
+
+
+def _make_skill(place: Place, command: str, hint: str, text: str) -> OwnFile:
+    name = SKILLS[command]
+    words = text.replace(f"/{commands.RESUME}", f"${SKILLS[commands.RESUME]}")
+    path = os.path.join(_folder(place), "skills", name, "SKILL.md")
+    return OwnFile(
+        path, f"---\nname: {name}\ndescription: {hint}\n---\n<!-- {OWN_MARK} -->\n\n{words}"
+    )

@@ -1,0 +1,114 @@
+"""Setting up Gemini CLI: hooks, tools and commands of one person."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from holdfast.clients import commands, config_file
+from holdfast.clients.gemini import MOMENTS, NAME
+from holdfast.clients.setup import (
+    OWN_MARK,
+    SERVER,
+    FileEdit,
+    JsonEdit,
+    Member,
+    OwnFile,
+    Place,
+    find_settings,
+    find_value,
+    make_groups,
+    make_hook_command,
+    make_portable_hook_command,
+)
+
+PROGRAM = "gemini"
+OLDEST = (0, 26)  # the first with hooks in this form
+CHECKED = (0, 61, 0)
+LIST_COMMAND = ("mcp", "list")
+MATCHERS = {"AfterTool": "replace|write_file"}
+TIMEOUT_MILLISECONDS = 10_000
+HOOKS_OFF = "Gemini CLI runs no hooks at all: remove hooksConfig.enabled from its settings.json"
+NOT_TRUSTED = (
+    "Gemini CLI switches everything off in a folder that it does not trust: "
+    'start it here once and choose "Trust folder"'
+)
+TRUSTED, PARENT_TRUSTED = "TRUST_FOLDER", "TRUST_PARENT"
+
+
+def list_edits(place: Place) -> list[FileEdit]:
+    server = {"command": place.shim, "args": ["mcp"], "trust": True}
+    entry = Member(("mcpServers", SERVER), server)
+    groups = make_groups(list_hooks(place), MATCHERS, name=SERVER, timeout=TIMEOUT_MILLISECONDS)
+    return [JsonEdit(_settings(place), (*groups, entry)), *_list_command_files(place)]
+
+
+def list_project_edits(place: Place) -> list[FileEdit]:
+    found = {event: make_portable_hook_command(NAME, event) for event in MOMENTS}
+    path = os.path.join(place.worktree, ".gemini", "settings.json")
+    groups = make_groups(found, MATCHERS, name=SERVER, timeout=TIMEOUT_MILLISECONDS)
+    return [JsonEdit(path, groups)]
+
+
+def list_hooks(place: Place) -> dict[str, str]:
+    return {event: make_hook_command(place.shim, NAME, event) for event in MOMENTS}
+
+
+def list_commands(place: Place) -> list[str]:
+    return [file.path for file in _list_command_files(place)]
+
+
+def is_connected(output: str) -> bool | None:
+    match = re.search(rf"^\W*{SERVER}: .*$", output, re.MULTILINE)
+    if match is None:
+        return None
+    return match[0].endswith(" Connected")
+
+
+def list_left(place: Place) -> list[str]:
+    left = []
+    settings = find_settings(config_file.parse_json, _settings(place))
+    if find_value(settings, "hooksConfig", "enabled") is False:
+        left.append(HOOKS_OFF)
+    asks_for_trust = find_value(settings, "security", "folderTrust", "enabled") is not False
+    if asks_for_trust and not _is_trusted(place):
+        left.append(NOT_TRUSTED)
+    return left
+
+
+def _is_trusted(place: Place) -> bool:
+    chosen = find_settings(config_file.parse_json, _in_folder(place, "trustedFolders.json"))
+    return any(_covers(str(folder), choice, place.worktree) for folder, choice in chosen.items())
+
+
+def _covers(folder: str, choice: object, worktree: str) -> bool:
+    if choice == PARENT_TRUSTED:
+        folder = os.path.dirname(folder)
+    elif choice != TRUSTED:
+        return False
+    real = os.path.realpath(folder)
+    return os.path.commonpath([real, worktree]) == real
+
+
+def _in_folder(place: Place, name: str) -> str:
+    return os.path.join(place.user_folder, ".gemini", name)
+
+
+def _settings(place: Place) -> str:
+    return _in_folder(place, "settings.json")
+
+
+def _list_command_files(place: Place) -> list[OwnFile]:
+    resume = commands.make_resume_text("{{args}}")
+    return [
+        _make_command(place, commands.RESUME, commands.RESUME_HINT, resume),
+        _make_command(place, commands.STOP, commands.STOP_HINT, commands.make_stop_text()),
+    ]
+
+
+def _make_command(place: Place, name: str, hint: str, text: str) -> OwnFile:
+    path = _in_folder(place, os.path.join("commands", f"{name}.toml"))
+    return OwnFile(
+        path, f'# {OWN_MARK}\ndescription = {json.dumps(hint)}\nprompt = """\n{text}"""\n'
+    )

@@ -1,0 +1,318 @@
+"""Writing what is planned: all files of a client or none, and all of it comes out again.
+
+The files belong to somebody else, who may write them at any moment. So what is written follows from
+the bytes that are there, and is planned anew when these have changed. What a file was before is
+kept in the data folder, with a record of what was made of it: while a file has the bytes that were
+written, taking ours out gives the old ones back; after that only what is ours leaves it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.clients.errors import SettingsFileBusyError, SettingsFileError
+from holdfast.clients.setup import MAX_BYTES, FileEdit
+from holdfast.errors import HoldfastError
+from holdfast.ground import files
+
+RECORD, BACKUPS = "installed.json", "backups"
+RECORD_BYTES = 1 << 20
+TRIES = 5
+OWN_FILE, SHARED_FILE = 0o600, 0o644
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """What a file is and what it becomes; None where there is no file."""
+
+    edit: FileEdit
+    target: str  # where the path leads: a manager of settings may have put a link there
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def path(self) -> str:
+        return self.edit.path
+
+    def make_diff(self) -> str:
+        old, new = (_decode_to_show(data) for data in (self.before, self.after))
+        lines = difflib.unified_diff(old, new, self.path, self.path, n=2)
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+class _WrittenMeanwhile(Exception):
+    def __init__(self, path: str):
+        self.path = path
+
+
+class Installation:
+    """What was put into the files of clients from one data folder.
+
+    `inside` is for files of a repository: whoever may write there could lead a path out of it.
+    """
+
+    def __init__(self, home: str, *, inside: str | None = None):
+        self.home, self.inside = home, inside
+        self.record_path = os.path.join(home, RECORD)
+
+    def plan(self, edits: Sequence[FileEdit]) -> list[FileChange]:
+        """What `install` would change; nothing where all of it is in already."""
+        planned = [self._plan(edit) for edit in edits]
+        return [change for change in planned if change.after != change.before]
+
+    def plan_removal(self, edits: Sequence[FileEdit]) -> list[FileChange]:
+        known = self._load()
+        planned = [self._plan_removal(edit, known.get(edit.path)) for edit in edits]
+        return [change for change in planned if change.after != change.before]
+
+    def install(self, client: str, edits: Sequence[FileEdit]) -> list[FileChange]:
+        """Put everything in, or nothing; what was changed."""
+        files.private_folder(self.home)
+        path = self.record_path
+        with files.Lock(path):
+            for _ in range(TRIES):
+                changes = self.plan(edits)
+                known = self._load()
+                try:
+                    # First the record: what is in a file without one would stay there for ever.
+                    self._save({**known, **self._describe(client, changes, known)})
+                    self._write_all(changes)
+                except _WrittenMeanwhile as meanwhile:
+                    path = meanwhile.path
+                    self._save(known)
+                    continue
+                except BaseException:
+                    self._save(known)
+                    raise
+                return changes
+        raise SettingsFileBusyError(path)
+
+    def remove(self, edits: Sequence[FileEdit]) -> list[FileChange]:
+        """Take everything out, or nothing; what was changed."""
+        if not os.path.isdir(self.home):
+            return []
+        path = self.record_path
+        with files.Lock(path):
+            for _ in range(TRIES):
+                changes = self.plan_removal(edits)
+                known = self._load()
+                try:
+                    self._write_all(changes)
+                except _WrittenMeanwhile as meanwhile:
+                    path = meanwhile.path
+                    continue
+                self._forget(edits, known)
+                return changes
+        raise SettingsFileBusyError(path)
+
+    def list_files(self) -> dict[str, dict[str, Any]]:
+        """What is recorded of each file that something of ours is in."""
+        return self._load()
+
+    def is_unchanged(self, path: str) -> bool:
+        """Whether a file still has the bytes that were written."""
+        entry = self._load().get(path, {})
+        return bool(_hash(_read(path, os.path.realpath(path))) == entry.get("after"))
+
+    # --- planning ---------------------------------------------------------------------------------
+
+    def _plan(self, edit: FileEdit) -> FileChange:
+        target = self._find_target(edit.path)
+        before = _read(edit.path, target)
+        after = edit.put_in(_decode(edit.path, before))
+        return FileChange(edit, target, before, after.encode())
+
+    def _plan_removal(self, edit: FileEdit, entry: dict[str, Any] | None) -> FileChange:
+        target = self._find_target(edit.path)
+        now = _read(edit.path, target)
+        if now is None:
+            return FileChange(edit, target, None, None)
+        is_known, original = self._find_original(entry)
+        if entry and is_known and _hash(now) == entry.get("after"):
+            return FileChange(edit, target, now, original)
+        text = _decode(edit.path, now)
+        left = edit.take_out(text or "", _decode(edit.path, original))
+        return FileChange(edit, target, now, None if left is None else left.encode())
+
+    def _find_target(self, path: str) -> str:
+        target = os.path.realpath(path)
+        if self.inside and os.path.commonpath([self.inside, target]) != self.inside:
+            raise SettingsFileError(path, f"it leads out of this repository, to {target}")
+        return target
+
+    # --- the record -------------------------------------------------------------------------------
+
+    def _describe(
+        self, client: str, changes: Sequence[FileChange], known: dict[str, Any]
+    ) -> dict[str, Any]:
+        return {
+            change.path: self._describe_change(client, change, known.get(change.path))
+            for change in changes
+        }
+
+    def _describe_change(
+        self, client: str, change: FileChange, entry: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        original = change.before
+        folders = _list_missing(os.path.dirname(change.target))
+        if entry:
+            folders += [folder for folder in entry["folders"] if folder not in folders]
+            _, original = self._find_original(entry)
+            if _hash(change.before) != entry["after"] and change.before is not None:
+                # Somebody wrote since: what is theirs now is the file without ours.
+                text = _decode(change.path, change.before)
+                left = change.edit.take_out(text or "", _decode(change.path, original))
+                original = None if left is None else left.encode()
+        return {
+            "client": client,
+            "backup": self._back_up(change.path, original),
+            "after": _hash(change.after),
+            "folders": folders,
+            "worktree": self.inside,
+        }
+
+    def _back_up(self, path: str, data: bytes | None) -> str | None:
+        if data is None:
+            return None
+        name = f"{_name_backup(data)}-{os.path.basename(path)}"
+        folder = os.path.join(self.home, BACKUPS)
+        files.private_folder(folder)
+        files.write_atomic(os.path.join(folder, name), data)
+        return name
+
+    def _find_original(self, entry: dict[str, Any] | None) -> tuple[bool, bytes | None]:
+        """What a file was, and whether that is known: a backup may have been lost or changed."""
+        if not entry or entry.get("backup") is None:
+            return entry is not None, None
+        path = os.path.join(self.home, BACKUPS, os.path.basename(entry["backup"]))
+        data = files.find_bytes(path, max_bytes=MAX_BYTES)
+        is_whole = data is not None and entry["backup"].startswith(_name_backup(data))
+        return is_whole, data if is_whole else None
+
+    def _load(self) -> dict[str, Any]:
+        data = files.find_bytes(self.record_path, max_bytes=RECORD_BYTES)
+        try:
+            found = json.loads(data or b"{}").get("files", {})
+        except (ValueError, AttributeError):
+            found = {}  # then only what is ours is taken out of a file
+        return found if isinstance(found, dict) else {}
+
+    def _save(self, known: dict[str, Any]) -> None:
+        text = json.dumps({"files": known}, indent=1, sort_keys=True)
+        if known or os.path.exists(self.record_path):
+            files.write_atomic(self.record_path, f"{text}\n".encode())
+
+    def _forget(self, edits: Sequence[FileEdit], known: dict[str, Any]) -> None:
+        for edit in edits:
+            entry = known.pop(edit.path, None)
+            for folder in entry["folders"] if entry else ():
+                with suppress(OSError):  # not empty: somebody uses it now
+                    os.rmdir(folder)
+        self._save(known)
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    def _write_all(self, changes: Sequence[FileChange]) -> None:
+        done: list[FileChange] = []
+        try:
+            for change in changes:
+                self._write(change.path, change.target, change.before, change.after)
+                done.append(change)
+        except BaseException:
+            for change in reversed(done):
+                with suppress(_WrittenMeanwhile, HoldfastError):
+                    self._write(change.path, change.target, change.after, change.before)
+                    self._remove_folders(change)
+            raise
+
+    def _remove_folders(self, change: FileChange) -> None:
+        if change.before is None:
+            for folder in self._load().get(change.path, {}).get("folders", ()):
+                with suppress(OSError):
+                    os.rmdir(folder)
+
+    def _write(self, path: str, target: str, old: bytes | None, new: bytes | None) -> None:
+        try:
+            _check_writable(path, target)
+            if _read(path, target) != old:
+                raise _WrittenMeanwhile(path)
+            if new is None:
+                os.unlink(target)
+            else:
+                self._replace(target, new)
+        except OSError as error:
+            raise SettingsFileError(path, (error.strerror or str(error)).lower()) from None
+
+    def _replace(self, target: str, data: bytes) -> None:
+        folder, name = os.path.split(target)
+        folder_mode = 0o755 if self.inside else 0o700
+        for missing in reversed(_list_missing(folder)):
+            os.mkdir(missing, folder_mode)
+        mode, owner = SHARED_FILE if self.inside else OWN_FILE, None
+        with suppress(FileNotFoundError):
+            found = os.stat(target)
+            mode, owner = stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)
+        folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            files.write_atomic_at(folder_fd, name, data, mode=mode)
+            if owner:
+                os.chown(name, *owner, dir_fd=folder_fd)
+        finally:
+            os.close(folder_fd)
+
+
+def _check_writable(path: str, target: str) -> None:
+    """A rename would replace a read-only file, which somebody has made so on purpose."""
+    folder = os.path.dirname(target)
+    for place in (target, folder):
+        with suppress(FileNotFoundError):
+            found = os.stat(place)
+            if not found.st_mode & 0o222:
+                what = "it" if place == target else f"its folder {folder}"
+                raise SettingsFileError(path, f"{what} is read-only")
+            is_foreign = place == target and found.st_uid != os.geteuid()
+            if is_foreign and os.geteuid() != 0:
+                raise SettingsFileError(path, "it belongs to another user")
+
+
+def _list_missing(folder: str) -> list[str]:
+    """The folders that have to be made, the innermost first."""
+    missing = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    return missing
+
+
+def _read(path: str, target: str) -> bytes | None:
+    try:
+        return files.find_bytes(target, max_bytes=MAX_BYTES)
+    except HoldfastError as error:
+        raise SettingsFileError(path, error.message.rstrip(".")) from None
+
+
+def _decode(path: str, data: bytes | None) -> str | None:
+    try:
+        return None if data is None else data.decode()
+    except UnicodeDecodeError:
+        raise SettingsFileError(path, "it is not a text in UTF-8") from None
+
+
+def _decode_to_show(data: bytes | None) -> list[str]:
+    return (data or b"").decode(errors="replace").splitlines(keepends=True)
+
+
+def _name_backup(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _hash(data: bytes | None) -> str | None:
+    return None if data is None else hashlib.sha256(data).hexdigest()

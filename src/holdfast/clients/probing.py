@@ -1,0 +1,256 @@
+"""Asking the programs themselves: is a client here, does it reach our server, do its hooks answer.
+
+That a file was written says little: a client may be too old, skip a hook without a word, or start
+our program where it cannot be found. So each is tried as the client would do it, with a limit of
+time, and an answer that does not come is an answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from holdfast.clients import CLIENTS, find_client
+from holdfast.clients.contract import CHECK_ID, END
+from holdfast.clients.setup import ClientSetup, Place, find_setup
+from holdfast.storage.hook_marks import HookMarks
+
+VERSION_SECONDS = 20.0
+LIST_SECONDS = 40.0  # a client connects to every server of the person
+HANDSHAKE_SECONDS = 20.0
+HOOK_SECONDS = 10.0
+AT_ONCE = 4
+PLAIN_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+_VERSION = re.compile(r"\d+(?:\.\d+)+")
+Mark = dict[str, Any]
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True)
+class FoundClient:
+    """A client on this machine; `problem` says why it is left alone."""
+
+    name: str
+    title: str
+    program: str
+    version: str | None
+    problem: str | None
+    is_newer: bool  # than what was checked
+
+    def describe(self) -> str:
+        return f"{self.title} {self.version}" if self.version else self.title
+
+
+@dataclass(frozen=True)
+class HookCheck:
+    event: str
+    answers: bool
+    fired_at: float | None
+
+
+@dataclass(frozen=True)
+class ClientCheck:
+    """Whether a client reaches us, as far as that can be tried without a session."""
+
+    name: str
+    title: str
+    reaches_server: bool | None  # None: it did not say
+    hooks: tuple[HookCheck, ...]
+    has_commands: bool
+    left: tuple[str, ...]
+    last_fired_at: float | None  # in a session of the person
+
+    @property
+    def silent_hooks(self) -> list[str]:
+        return [hook.event for hook in self.hooks if not hook.answers]
+
+
+def find_clients(names: Sequence[str], environment: Mapping[str, str]) -> list[FoundClient]:
+    """Those of the named clients that are on this machine, asked for their versions at once."""
+    wanted = [name for name in CLIENTS if name in names]
+    found = _at_once(lambda name: _find_client(name, environment), wanted)
+    return [client for client in found if client]
+
+
+def _find_client(name: str, environment: Mapping[str, str]) -> FoundClient | None:
+    setup, client = find_setup(name), find_client(name)
+    assert client is not None
+    program = shutil.which(setup.PROGRAM, path=environment.get("PATH"))
+    if program is None:
+        return None
+    output = _run([program, "--version"], environment, VERSION_SECONDS)
+    match = _VERSION.search(output or "")
+    if match is None:
+        problem = f"`{setup.PROGRAM} --version` does not answer"
+        return FoundClient(name, client.TITLE, program, None, problem, is_newer=False)
+    version = tuple(map(int, match[0].split(".")))
+    too_old = f"is older than {'.'.join(map(str, setup.OLDEST))}"
+    return FoundClient(
+        name,
+        client.TITLE,
+        program,
+        version=match[0],
+        problem=too_old if version < setup.OLDEST else None,
+        is_newer=version > setup.CHECKED,
+    )
+
+
+def check_client(found: FoundClient, place: Place, home: str) -> ClientCheck:
+    setup = find_setup(found.name)
+    started_at = time.time()
+    hooks = list(setup.list_hooks(place).items())
+    _at_once(lambda hook: _run_hook(*hook, place), hooks)
+    marks = find_marks(home, found.name)
+    checks = [_judge_hook(event, marks.get(event, {}), started_at) for event, _ in hooks]
+    return ClientCheck(
+        name=found.name,
+        title=found.title,
+        reaches_server=reaches_server(found.program, setup, place),
+        hooks=tuple(checks),
+        has_commands=all(map(os.path.exists, setup.list_commands(place))),
+        left=tuple(setup.list_left(place)),
+        last_fired_at=find_last_fired(found.name, marks),
+    )
+
+
+def find_marks(home: str, name: str) -> dict[str, Mark]:
+    """What the hooks of a client have left, by event."""
+    marks = HookMarks(home).list_marks()
+    return {str(mark.get("event")): mark for mark in marks if mark.get("client") == name}
+
+
+def find_last_fired(name: str, marks: Mapping[str, Mark]) -> float | None:
+    """In a session: a client that only lists its servers may report an end as well."""
+    client = find_client(name)
+    assert client is not None
+    events = [event for event, moment in client.MOMENTS.items() if moment != END]
+    fired = [marks.get(event, {}).get("fired_at") for event in events]
+    return max((at for at in fired if at), default=None)
+
+
+def check_clients(found: Sequence[FoundClient], place: Place, home: str) -> list[ClientCheck]:
+    return _at_once(lambda client: check_client(client, place, home), found)
+
+
+def _judge_hook(event: str, mark: Mark, started_at: float) -> HookCheck:
+    answers = mark.get("checked_at", 0.0) >= started_at
+    return HookCheck(event, answers, mark.get("fired_at"))
+
+
+def _run_hook(event: str, command: str, place: Place) -> str | None:
+    """The installed string as it is, with an environment that has next to nothing."""
+    payload = {
+        "session_id": CHECK_ID,
+        "hook_event_name": event,
+        "cwd": place.worktree,
+        "transcript_path": None,
+    }
+    environment = make_scrubbed_environment(place)
+    return _run(
+        ["/bin/sh", "-c", command],
+        environment,
+        HOOK_SECONDS,
+        given=json.dumps(payload),
+        folder=place.worktree,
+    )
+
+
+def starts(place: Place) -> bool:
+    """Whether the installed command finds the program; without one it says nothing."""
+    environment = make_scrubbed_environment(place)
+    output = _run([place.shim, "--version"], environment, VERSION_SECONDS)
+    return bool(output) and _VERSION.search(output or "") is not None
+
+
+def make_scrubbed_environment(place: Place) -> dict[str, str]:
+    """What the strictest client leaves to what it starts."""
+    return {"HOME": place.user_folder, "PATH": PLAIN_PATH}
+
+
+def reaches_server(program: str, setup: ClientSetup, place: Place) -> bool | None:
+    """By the client's own words, or by a handshake where it has none."""
+    if setup.LIST_COMMAND is None:
+        return bool(list_offered_tools(place))
+    command = [program, *setup.LIST_COMMAND]
+    output = _run(command, place.environment, LIST_SECONDS, folder=place.worktree)
+    return None if output is None else setup.is_connected(output)
+
+
+def list_offered_tools(place: Place) -> list[str]:
+    """What the installed server command offers: `initialize` and `tools/list`."""
+    introduction = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "holdfast-check", "version": "1"},
+    }
+    lines = (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": introduction},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    )
+    output = _run(
+        [place.shim, "mcp"],
+        make_scrubbed_environment(place),
+        HANDSHAKE_SECONDS,
+        given="".join(f"{json.dumps(line)}\n" for line in lines),
+        folder=place.worktree,
+    )
+    for line in (output or "").splitlines():
+        tools = _find_tools(line)
+        if tools:
+            return tools
+    return []
+
+
+def _find_tools(line: str) -> list[str]:
+    try:
+        tools = json.loads(line)["result"]["tools"]
+        return [tool["name"] for tool in tools]
+    except (ValueError, KeyError, TypeError):
+        return []
+
+
+def _run(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    seconds: float,
+    *,
+    given: str = "",
+    folder: str | None = None,
+) -> str | None:
+    """What a program prints, on both streams; None where it does not start or end in time."""
+    try:
+        process = subprocess.Popen(
+            command,
+            env=dict(environment),
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError:
+        return None
+    with process:
+        try:
+            output, _ = process.communicate(given.encode(), timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # with the servers that a client has started
+            return None
+    return output.decode(errors="replace")
+
+
+def _at_once(function: Callable[[A], B], values: Iterable[A]) -> list[B]:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(function, values))

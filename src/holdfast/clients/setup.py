@@ -1,0 +1,296 @@
+"""How a client is set up: what its `setup` module answers, and the edits that it is made of.
+
+A client names the files that it wants changed, and what is ours in each; nothing here writes to the
+disk. An edit is made twice: once to put in what is ours, once to take it out again. So the same
+list serves `init`, `uninstall`, the diff that is shown before, and `doctor`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+from holdfast.clients import config_file
+from holdfast.clients.errors import SettingsFileError
+from holdfast.errors import HoldfastError
+from holdfast.ground import files
+
+MARK = "Written by holdfast init"
+OWN_MARK = f"{MARK}; without this line the file is yours"
+MAX_BYTES = 32 << 20  # of a settings file; one client keeps its history there
+SERVER = "holdfast"  # what our MCP server is called in every client
+
+
+@dataclass(frozen=True)
+class Place:
+    """Whose settings are meant, and which program is written into them."""
+
+    user_folder: str  # HOME
+    environment: Mapping[str, str]  # a client may keep its files elsewhere (CODEX_HOME, XDG)
+    worktree: str
+    shim: str  # the command that clients start, in the data folder
+    tools: Sequence[str]  # what our MCP server offers, by name
+
+
+class FileEdit(Protocol):
+    """What is ours in one file. Both verbs raise SettingsFileError on a text that they cannot read.
+
+    `take_out(put_in(text), text) == text`, byte for byte.
+    """
+
+    @property
+    def path(self) -> str: ...
+
+    def put_in(self, text: str | None) -> str:
+        """The file with ours in it; None stands for no file. Unchanged where it is in already."""
+
+    def take_out(self, text: str, before: str | None) -> str | None:
+        """The file without ours; None where it should be removed.
+
+        `before` is what it was when ours was put in: what was there then, stays.
+        """
+
+
+class ClientSetup(Protocol):
+    """The module `holdfast.clients.<client>.setup`; name and title stand in the client itself."""
+
+    PROGRAM: str  # what a person types to start it; it answers `PROGRAM --version`
+    OLDEST: tuple[int, ...]  # older ones are named and left alone
+    CHECKED: tuple[int, ...]  # the newest version that was run with all of this
+    LIST_COMMAND: tuple[str, ...] | None  # connects to MCP servers for real; None: it has none
+
+    def list_edits(self, place: Place) -> list[FileEdit]:
+        """Of the person's own files: hooks, MCP entry, permissions, commands."""
+
+    def list_project_edits(self, place: Place) -> list[FileEdit]:
+        """Of the repository's files: hooks alone, nothing that asks a colleague something.
+
+        Empty where the client has no such file that is harmless without Holdfast.
+        """
+
+    def list_hooks(self, place: Place) -> dict[str, str]:
+        """The shell command of each wired hook, exactly as the client will run it."""
+
+    def list_commands(self, place: Place) -> list[str]:
+        """The files of `/workspace.resume` and `/workspace.stop-conversation`, or their likes."""
+
+    def is_connected(self, output: str) -> bool | None:
+        """What the list command said about our server; None where it does not name it."""
+
+    def list_left(self, place: Place) -> list[str]:
+        """What only the person can do now (trust, approval), a sentence each; often empty."""
+
+
+def make_hook_command(shim: str, client: str, event: str) -> str:
+    """The string that a client keeps. Frozen: a client that trusts by hash asks once, not twice.
+
+    The guard is for the day when the program is gone: in one client a command that is missing
+    blocks every prompt, and an exit code of 2 stops the agent in all of them.
+    """
+    program = quote_for_shell(shim)
+    return f"[ -x {program} ] && {program} hook {client} {event} 2>/dev/null || true"
+
+
+def quote_for_shell(text: str) -> str:
+    """In quotes always: a path that needs none must not look different from one that does."""
+    inside = text.replace("'", "'\\''")
+    return f"'{inside}'"
+
+
+def make_portable_hook_command(client: str, event: str) -> str:
+    """For a file that colleagues share: without any path, and nothing where Holdfast is missing."""
+    found = "command -v holdfast >/dev/null 2>&1"
+    return f"{found} && holdfast hook {client} {event} 2>/dev/null || true"
+
+
+def find_settings(parse: Callable[[str], Any], path: str) -> dict[str, Any]:
+    """What a client has written down, to look at; empty where it is missing or unreadable."""
+    try:
+        value = parse(find_text(path))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def find_value(value: Any, *keys: str) -> Any:
+    """What stands below some keys; None where something on the way is missing or is no object."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def find_text(path: str) -> str:
+    """The same as a text; empty where it is missing or unreadable."""
+    try:
+        data = files.find_bytes(os.path.realpath(path), max_bytes=MAX_BYTES)
+        return (data or b"").decode()
+    except (HoldfastError, ValueError):
+        return ""
+
+
+def find_setup(name: str) -> ClientSetup:
+    """The set-up of a client that is known."""
+    setup: ClientSetup = import_module(f"holdfast.clients.{name}.setup")
+    return setup
+
+
+def make_groups(
+    hooks: Mapping[str, str], matchers: Mapping[str, str], **handler: object
+) -> tuple[HookGroup, ...]:
+    """A group of its own for each hook, in the shape that three of the four programs share."""
+    groups = []
+    for event, command in hooks.items():
+        group: dict[str, Any] = {"hooks": [{"type": "command", "command": command, **handler}]}
+        if event in matchers:
+            group = {"matcher": matchers[event], **group}
+        groups.append(HookGroup(event, group))
+    return tuple(groups)
+
+
+# --- edits ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OwnFile:
+    """A file that is ours as a whole: a command, a skill, a plugin. `MARK` stands in its content.
+
+    One of that name without the mark is somebody else's, and left as it is.
+    """
+
+    path: str
+    content: str
+
+    def put_in(self, text: str | None) -> str:
+        if text is None or MARK in text:
+            return self.content
+        return text
+
+    def take_out(self, text: str, before: str | None) -> str | None:
+        if MARK not in text:
+            return text
+        return before
+
+
+@dataclass(frozen=True)
+class Member:
+    """A value in an object of a JSON file: ("mcp", "holdfast") -> {...}. Replaces another value."""
+
+    keys: tuple[str, ...]
+    value: Any
+
+    def put_in(self, text: str) -> str:
+        return config_file.set_member(text, self.keys, self.value)
+
+    def take_out(self, text: str, before: str) -> str:
+        return config_file.remove_member(text, self.keys, before)
+
+
+@dataclass(frozen=True)
+class Element:
+    """A value at the end of an array of a JSON file, unless it is there already."""
+
+    keys: tuple[str, ...]
+    value: Any
+
+    def put_in(self, text: str) -> str:
+        return config_file.append_element(text, self.keys, self.value)
+
+    def take_out(self, text: str, before: str) -> str:
+        return config_file.remove_elements(
+            text, self.keys, lambda value: bool(value == self.value), before
+        )
+
+
+@dataclass(frozen=True)
+class HookGroup:
+    """Our group at the end of the groups of one hook; a person may have moved or changed it since.
+
+    A handler is ours if it runs our command, whatever stands beside it. One that names another data
+    folder was installed from there, and gives way.
+    """
+
+    event: str
+    group: dict[str, Any]  # as the client wants it, with one handler
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return ("hooks", self.event)
+
+    @property
+    def command(self) -> str:
+        command: str = self.group["hooks"][0]["command"]
+        return command
+
+    def put_in(self, text: str) -> str:
+        if config_file.find_handler(text, self.keys, self.command) is not None:
+            return text
+        without_others = self.take_out(text, "")
+        return config_file.append_element(without_others, self.keys, self.group)
+
+    def take_out(self, text: str, before: str) -> str:
+        return config_file.remove_handlers(text, self.keys, self._is_ours, before)
+
+    def _is_ours(self, handler: dict[str, Any]) -> bool:
+        command = str(handler.get("command"))
+        _, _, own_end = self.command.partition(f"{SERVER}' hook ")
+        is_moved = bool(own_end) and command.endswith(f"{SERVER}' hook {own_end}")
+        return command == self.command or is_moved
+
+
+@dataclass(frozen=True)
+class JsonEdit:
+    """What is ours in a JSON or JSONC file; everything else keeps its bytes."""
+
+    path: str
+    items: Sequence[Member | Element | HookGroup]
+
+    def put_in(self, text: str | None) -> str:
+        text = text or ""
+        with _named(self.path):
+            for item in self.items:
+                text = item.put_in(text)
+        return text
+
+    def take_out(self, text: str, before: str | None) -> str | None:
+        known, left = before or "", text
+        if config_file.is_blank(text):
+            return text
+        with _named(self.path):
+            for item in reversed(self.items):
+                left = item.take_out(left, known)
+            is_empty = config_file.parse_json(left) == {}
+        if is_empty and left != text and config_file.is_blank(known):
+            return before
+        return left
+
+
+@dataclass(frozen=True)
+class TomlTable:
+    """One table at the end of a TOML file; `lines` are its `key = value` lines."""
+
+    path: str
+    name: str  # as in [mcp_servers.holdfast]
+    lines: tuple[str, ...]
+
+    def put_in(self, text: str | None) -> str:
+        with _named(self.path):
+            return config_file.put_table(text or "", self.name, self.lines, MARK)
+
+    def take_out(self, text: str, before: str | None) -> str | None:
+        with _named(self.path):
+            left = config_file.remove_table(text, self.name, MARK, before or "")
+        if before is None and left != text and config_file.is_blank(left):
+            return None
+        return left
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise SettingsFileError(path, str(error)) from None

@@ -1,0 +1,93 @@
+"""The command that clients start: a few lines of shell in the data folder.
+
+What is written into a client's settings must stay the same for ever, and must find the program
+wherever the client was started from. So the settings name this file, and only this file knows where
+the program is; `init` writes it again when that changes. It says nothing and succeeds where there
+is no program any more.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+
+from holdfast.clients.setup import MARK, quote_for_shell
+from holdfast.ground import files
+
+PROGRAM = "holdfast"
+SHIM_BYTES = 64 << 10
+# What decides whose data it is and where; a password is not written anywhere.
+CARRIED = ("HOLDFAST_DEVELOPER", "HOLDFAST_HOME", "HOLDFAST_WORKSPACE")
+_SETTING = """\
+[ -n "${name}" ] || {name}={value}
+export {name}
+"""
+_TEXT = """\
+#!/bin/sh
+# {mark}. Clients start this file; it finds the program.
+{settings}program={program}
+[ -x "$program" ] || program=$(command -v {name}) || exit 0
+[ "$program" -ef "$0" ] && exit 0
+exec "$program" "$@"
+"""
+
+
+def find_shim(home: str) -> str:
+    return os.path.join(home, "bin", PROGRAM)
+
+
+def write_shim(home: str, program: str, settings: Mapping[str, str]) -> bool:
+    """Whether it had to be written.
+
+    `settings` are ours of the environment of `init`: some clients start a program without them.
+    """
+    path = find_shim(home)
+    text = make_shim(program, settings).encode()
+    if files.find_bytes(path, max_bytes=SHIM_BYTES) == text and os.access(path, os.X_OK):
+        return False
+    files.private_folder(os.path.dirname(path))
+    files.write_atomic(path, text, mode=0o700)
+    return True
+
+
+def make_shim(program: str, settings: Mapping[str, str]) -> str:
+    lines = [
+        _SETTING.format(name=name, value=quote_for_shell(settings[name]))
+        for name in CARRIED
+        if settings.get(name)
+    ]
+    return _TEXT.format(
+        mark=MARK, settings="".join(lines), program=quote_for_shell(program), name=PROGRAM
+    )
+
+
+def remove_shim(home: str) -> None:
+    path = find_shim(home)
+    for remove, what in ((os.unlink, path), (os.rmdir, os.path.dirname(path))):
+        try:
+            remove(what)
+        except OSError:
+            return
+
+
+def find_program(home: str, search_path: str | None) -> str | None:
+    """The program that is running, by the name that an upgrade keeps."""
+    typed = os.path.abspath(sys.argv[0])
+    beside_python = os.path.join(os.path.dirname(sys.executable), PROGRAM)
+    candidates = [typed, shutil.which(PROGRAM, path=search_path), beside_python]
+    shim = find_shim(home)
+    for candidate in candidates:
+        if candidate and _is_program(candidate) and not _is_same(candidate, shim):
+            return os.path.abspath(candidate)
+    return None
+
+
+def _is_program(path: str) -> bool:
+    is_named_so = os.path.basename(path) == PROGRAM
+    return is_named_so and os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def _is_same(path: str, other: str) -> bool:
+    return os.path.exists(other) and os.path.samefile(path, other)

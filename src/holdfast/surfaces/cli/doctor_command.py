@@ -1,0 +1,116 @@
+"""`holdfast doctor`: whether everything that `init` has set up still works, tried for real."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import click
+
+from holdfast.clients import probing
+from holdfast.clients.probing import ClientCheck, FoundClient
+from holdfast.clients.setup import Place
+from holdfast.errors import HoldfastError
+from holdfast.ground import files
+from holdfast.ground.settings import Settings, load_settings
+from holdfast.ground.user_settings import load_user_settings
+from holdfast.storage.enrolment import Enrolment
+from holdfast.surfaces import hook
+from holdfast.surfaces.cli import client_wording as words
+from holdfast.surfaces.cli import wording
+from holdfast.surfaces.cli.running import Command, Output, answers, here
+from holdfast.surfaces.mcp import offer
+from holdfast.usecases import setting_up
+
+NOT_SET_UP = "No client is set up. Run `holdfast init` in a repository."
+PROGRAM_LOST = "{} finds no program any more. Run `holdfast init` again."
+SWITCHED_OFF = "Hooks do nothing in {}. Run `holdfast init` there to switch them on."
+NEWER = "{} is newer than what Holdfast was checked with."
+PROBE = ".holdfast-doctor"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    checks: Sequence[ClientCheck]
+    problems: Sequence[str]
+    notes: Sequence[str]
+
+
+@click.command("doctor", cls=Command)
+@answers
+def command() -> Output:
+    """Try whether every client reaches Holdfast"""
+    settings = load_settings()
+    place = setting_up.make_place(settings, here(), offer.list_tools(), os.environ)
+    found = diagnose(settings, place)
+    lines = [words.describe_check(check) for check in found.checks]
+    lines += words.describe_left(found.checks)
+    lines += [f"Problem: {problem}" for problem in found.problems]
+    is_well = not found.problems and not any(check.left for check in found.checks)
+    if is_well:
+        lines.append("All is well.")
+    data = {
+        "ok": is_well,
+        "clients": [words.check_to_dict(check) for check in found.checks],
+        "problems": list(found.problems),
+        "notes": list(found.notes),
+    }
+    return Output(data, "\n".join(lines), found.notes, exit_code=0 if is_well else 5)
+
+
+def diagnose(settings: Settings, place: Place) -> Diagnosis:
+    problems = [*_find_home_problems(settings.home)]
+    installed = setting_up.list_installed_clients(settings.home)
+    if not installed:
+        return Diagnosis((), [*problems, NOT_SET_UP], ())
+    if not setting_up.is_program_found(place):
+        problems.append(PROGRAM_LOST.format(words.shorten_path(place.shim)))
+    found = {client.name: client for client in probing.find_clients(installed, os.environ)}
+    for name in installed:
+        problems += _find_client_problems(settings.home, name, found.get(name), place)
+    usable = [client for client in found.values() if not client.problem]
+    checks = probing.check_clients(usable, place, settings.home)
+    for check in checks:
+        problems += _find_check_problems(check)
+    return Diagnosis(checks, problems, [*_list_notes(settings, place, usable)])
+
+
+def _find_home_problems(home: str) -> Iterator[str]:
+    try:
+        files.private_folder(home)
+        files.write_atomic(os.path.join(home, PROBE), b"")
+        os.unlink(os.path.join(home, PROBE))
+        load_user_settings(home)
+    except HoldfastError as error:
+        yield error.message
+
+
+def _find_client_problems(
+    home: str, name: str, client: FoundClient | None, place: Place
+) -> list[str]:
+    title = setting_up.find_title(name)
+    if client is None:
+        return [f"{title} was set up and is not on the PATH any more."]
+    if client.problem:
+        return [f"{title} {client.problem}."]
+    lost = setting_up.find_lost_parts(home, name, place)
+    return [f"{title}: {problem}. Run `holdfast init` again." for problem in lost]
+
+
+def _find_check_problems(check: ClientCheck) -> Iterator[str]:
+    if check.silent_hooks:
+        yield f"{check.title}: hooks do not answer: {', '.join(check.silent_hooks)}."
+    if check.reaches_server is False and not check.left:
+        yield f"{check.title} does not reach the tools of Holdfast."
+    if not check.has_commands:
+        yield f"{check.title} has no /workspace commands. Run `holdfast init` again."
+
+
+def _list_notes(settings: Settings, place: Place, usable: Sequence[FoundClient]) -> Iterator[str]:
+    if Enrolment(settings.home).find(place.worktree) is None:
+        yield SWITCHED_OFF.format(words.shorten_path(place.worktree))
+    yield from (NEWER.format(client.describe()) for client in usable if client.is_newer)
+    failure = hook.find_last_failure(settings.home)
+    if failure:
+        yield wording.describe_hook_failure(failure)

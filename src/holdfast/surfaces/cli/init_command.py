@@ -1,0 +1,202 @@
+"""`holdfast init`: set up the clients of this machine, with a look before it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from holdfast.clients import CLIENTS
+from holdfast.errors import HoldfastError
+from holdfast.ground.settings import Settings, hide_password, load_settings, sqlite_path
+from holdfast.ground.text import term_safe
+from holdfast.surfaces.cli import client_wording as words
+from holdfast.surfaces.cli.errors import UnconfirmedError
+from holdfast.surfaces.cli.running import Command, Output, answers, here, wants_json
+from holdfast.surfaces.mcp import offer
+from holdfast.usecases import setting_up, sharing
+from holdfast.usecases.setting_up import ClientPlan, SetupPlan, SetupResult
+
+USER_SCOPE = "Changes your user settings only; nothing in this repository (d = diff)"
+PROJECT_SCOPE = "Changes files of this repository, for everybody who pulls it (d = diff)"
+NOTHING_SHARED = (
+    "{} has no hooks that a repository can bring along without asking each colleague; "
+    "`holdfast init` sets it up for you"
+)
+TWICE = "{} has the hooks in your user settings too, so here each of them fires twice"
+NO_MODEL = "Model calls made by Holdfast: 0"
+NEXT = "Next: start a client here      Undo: holdfast uninstall"
+NEWER = "{} is newer than what Holdfast was checked with; `holdfast doctor` says whether it works"
+
+
+@click.command("init", cls=Command)
+@click.option(
+    "--client",
+    "names",
+    multiple=True,
+    type=click.Choice(CLIENTS),
+    help="Only these; default: every one that is found",
+)
+@click.option("--project", is_flag=True, help="Hooks in this repository's files instead")
+@click.option(
+    "--shared-context/--no-shared-context",
+    default=None,
+    help="Keep notes in this repository, or not",
+)
+@click.option("--yes", is_flag=True, help="Do not ask; notes stay off")
+@click.option("--dry-run", is_flag=True, help="Only show what would be changed")
+@answers
+def command(
+    names: tuple[str, ...], project: bool, shared_context: bool | None, yes: bool, dry_run: bool
+) -> Output:
+    """Set up the agent programs of this machine"""
+    settings = load_settings()
+    place = setting_up.make_place(settings, here(), offer.list_tools(), os.environ)
+    plan = setting_up.make_plan(settings, place, names, in_project=project)
+    about = _describe_plan(plan, settings)
+    if dry_run:
+        diff = words.format_diff(plan.changes)
+        return Output(_plan_to_dict(plan), f"{about}\n{diff}".rstrip(), _list_notes(plan))
+    if not yes:
+        shared_context = _ask(plan, about, shared_context)
+    result = setting_up.apply_plan(plan)
+    shared = _set_sharing(settings.home, place.worktree, shared_context)
+    data = {**_plan_to_dict(plan), **_result_to_dict(result), "shared_context": shared}
+    text = _describe_result(result)
+    if yes:
+        text = f"{about}\n{text}"
+    notes = [*_list_notes(plan), *_list_failures(result)]
+    return Output(data, text, notes, exit_code=0 if result.done else 5)
+
+
+# --- questions ------------------------------------------------------------------------------------
+
+
+def _ask(plan: SetupPlan, about: str, shared_context: bool | None) -> bool | None:
+    if wants_json() or not sys.stdin.isatty():
+        raise UnconfirmedError
+    click.echo(term_safe(about), err=True)
+    if shared_context is None and _can_share(plan):
+        shared_context = click.confirm("Share notes through git?", default=False, err=True) or None
+    while (answer := _ask_to_apply()) == "d":
+        click.echo(term_safe(words.format_diff(plan.changes) or "Nothing to change."), err=True)
+    if answer == "n":
+        raise click.Abort
+    return shared_context
+
+
+def _ask_to_apply() -> str:
+    answer: str = click.prompt(
+        "Apply? [Y/n/d]",
+        default="y",
+        show_default=False,
+        show_choices=False,
+        type=click.Choice(["y", "n", "d"], case_sensitive=False),
+        err=True,
+    )
+    return answer
+
+
+def _can_share(plan: SetupPlan) -> bool:
+    """Whether there is something to choose: a repository whose notes are not on already."""
+    repository = _find_repository_name(plan.place.worktree)
+    return repository is not None and not sharing.is_shared(plan.home, repository)
+
+
+def _set_sharing(home: str, worktree: str, chosen: bool | None) -> bool | None:
+    """Only where the person has chosen; a folder without a repository has nothing to share."""
+    repository = _find_repository_name(worktree) if chosen is not None else None
+    if repository is None:
+        return None
+    sharing.set_sharing(home, repository, is_on=bool(chosen))
+    return chosen
+
+
+def _find_repository_name(worktree: str) -> str | None:
+    try:
+        return sharing.find_repository_name(worktree)
+    except HoldfastError:  # git is missing, or does not like this one
+        return None
+
+
+# --- what is shown --------------------------------------------------------------------------------
+
+
+def _describe_plan(plan: SetupPlan, settings: Settings) -> str:
+    lines = [words.describe_found([client.client for client in plan.clients])]
+    lines.append(PROJECT_SCOPE if plan.in_project else USER_SCOPE)
+    lines += [f"  {words.shorten_path(change.path)}" for change in plan.changes]
+    if plan.usable and not plan.changes:
+        lines.append("  Nothing to change: all of it is there already")
+    lines.append(f"{_describe_data(settings)} {NO_MODEL}")
+    return "\n".join(lines)
+
+
+def _describe_data(settings: Settings) -> str:
+    if sqlite_path(settings.database) is None:
+        return f"Data goes to {hide_password(settings.database)}."
+    return "Data stays on this machine."
+
+
+def _describe_result(result: SetupResult) -> str:
+    titles = [client.client.title for client in result.done]
+    lines = [f"Set up: {', '.join(titles)}" if titles else "Nothing was set up"]
+    lines += [words.describe_check(check) for check in result.checks]
+    lines += words.describe_left(result.checks)
+    lines.append(NEXT)
+    return "\n".join(lines)
+
+
+def _list_notes(plan: SetupPlan) -> list[str]:
+    notes = [
+        f"{client.client.title} is left as it is: {client.problem}"
+        for client in plan.clients
+        if client.problem
+    ]
+    notes += [NEWER.format(c.client.describe()) for c in plan.usable if c.client.is_newer]
+    if plan.in_project:
+        notes += [NOTHING_SHARED.format(c.client.title) for c in plan.usable if not c.edits]
+        twice = setting_up.list_installed_clients(plan.home)
+        notes += [TWICE.format(c.client.title) for c in plan.usable if c.client.name in twice]
+    return notes
+
+
+def _list_failures(result: SetupResult) -> list[str]:
+    """What went wrong while it was written, and was not known before."""
+    return [
+        f"{client.client.title} is left as it is: {client.problem}"
+        for client in result.failed
+        if client.client.problem is None
+    ]
+
+
+def _plan_to_dict(plan: SetupPlan) -> dict[str, Any]:
+    return {
+        "worktree": plan.place.worktree,
+        "command": plan.place.shim,
+        "program": plan.program,
+        "in_project": plan.in_project,
+        "clients": [_client_to_dict(client) for client in plan.clients],
+    }
+
+
+def _client_to_dict(client: ClientPlan) -> dict[str, Any]:
+    return {
+        "client": client.client.name,
+        "version": client.client.version,
+        "problem": client.problem,
+        "changes": [words.change_to_dict(change) for change in client.changes],
+        "diff": words.format_diff(client.changes),
+    }
+
+
+def _result_to_dict(result: SetupResult) -> dict[str, Any]:
+    return {
+        "done": [client.client.name for client in result.done],
+        "failed": [
+            {"client": client.client.name, "problem": client.problem} for client in result.failed
+        ],
+        "checks": [words.check_to_dict(check) for check in result.checks],
+    }

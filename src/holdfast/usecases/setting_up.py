@@ -1,0 +1,259 @@
+"""Setting up the clients of a machine, and removing it again: plan, apply, check.
+
+A plan is made first and shown, because these are a person's own settings. Each client is set up
+whole or not at all, and one that cannot be is no reason to leave out the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from holdfast.clients import CLIENTS, find_client, probing, shim
+from holdfast.clients.errors import NoClientError, ProgramMissingError
+from holdfast.clients.installation import FileChange, Installation
+from holdfast.clients.probing import ClientCheck, FoundClient
+from holdfast.clients.setup import ClientSetup, FileEdit, Place, find_setup
+from holdfast.errors import HoldfastError
+from holdfast.ground.settings import Settings, load_settings
+from holdfast.storage.enrolment import Enrolment
+
+
+@dataclass(frozen=True)
+class ClientPlan:
+    """What a client's set-up would change; `problem` says why it is left out."""
+
+    client: FoundClient
+    edits: Sequence[FileEdit] = ()
+    changes: Sequence[FileChange] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class SetupPlan:
+    place: Place
+    home: str
+    clients: Sequence[ClientPlan]
+    in_project: bool
+    is_enrolled: bool
+    program: str
+
+    @property
+    def usable(self) -> list[ClientPlan]:
+        return [plan for plan in self.clients if plan.problem is None]
+
+    @property
+    def changes(self) -> list[FileChange]:
+        return [change for plan in self.usable for change in plan.changes]
+
+
+@dataclass(frozen=True)
+class SetupResult:
+    """Which clients were set up, what failed, and whether each really reaches us."""
+
+    done: Sequence[ClientPlan]
+    failed: Sequence[ClientPlan]
+    checks: Sequence[ClientCheck] = field(default=())
+
+
+def make_place(
+    settings: Settings, worktree: str, tools: Sequence[str], environment: Mapping[str, str]
+) -> Place:
+    return Place(
+        user_folder=os.path.expanduser("~"),
+        environment=environment,
+        worktree=worktree,
+        shim=shim.find_shim(settings.home),
+        tools=tuple(tools),
+    )
+
+
+def make_plan(
+    settings: Settings, place: Place, names: Sequence[str] = (), *, in_project: bool = False
+) -> SetupPlan:
+    """Of the named clients, or of all that are found; nothing is written."""
+    program = shim.find_program(settings.home, place.environment.get("PATH"))
+    if program is None:
+        raise ProgramMissingError()
+    found = probing.find_clients(names or CLIENTS, place.environment)
+    missing = [name for name in names if name not in [client.name for client in found]]
+    if missing or not found:
+        raise NoClientError(missing or CLIENTS)
+    installation = _open_installation(settings.home, place, in_project=in_project)
+    return SetupPlan(
+        place=place,
+        home=settings.home,
+        clients=[_plan_client(installation, client, place) for client in found],
+        in_project=in_project,
+        is_enrolled=_is_enrolled(settings.home, place.worktree),
+        program=program,
+    )
+
+
+def _plan_client(installation: Installation, client: FoundClient, place: Place) -> ClientPlan:
+    if client.problem:
+        return ClientPlan(client, problem=client.problem)
+    edits = _list_edits(find_setup(client.name), place, in_project=installation.inside is not None)
+    try:
+        return ClientPlan(client, edits, installation.plan(edits))
+    except HoldfastError as error:
+        return ClientPlan(client, edits, problem=error.message)
+
+
+def _list_edits(setup: ClientSetup, place: Place, *, in_project: bool) -> list[FileEdit]:
+    return setup.list_project_edits(place) if in_project else setup.list_edits(place)
+
+
+def _open_installation(home: str, place: Place, *, in_project: bool) -> Installation:
+    return Installation(home, inside=place.worktree if in_project else None)
+
+
+def _is_enrolled(home: str, worktree: str) -> bool:
+    enrolment = Enrolment(home)
+    return enrolment.list_folders() is not None and enrolment.find(worktree) is not None
+
+
+def apply_plan(plan: SetupPlan) -> SetupResult:
+    """Write it; a client whose files cannot be written is as it was."""
+    if not plan.in_project:
+        shim.write_shim(plan.home, plan.program, _list_settings(plan))
+    installation = _open_installation(plan.home, plan.place, in_project=plan.in_project)
+    done, failed = [], [client for client in plan.clients if client.problem]
+    for client in plan.usable:
+        try:
+            changes = installation.install(client.client.name, client.edits)
+            done.append(ClientPlan(client.client, client.edits, changes))
+        except HoldfastError as error:
+            failed.append(ClientPlan(client.client, problem=error.message))
+    if done:
+        Enrolment(plan.home).add(plan.place.worktree)
+    checks = [] if plan.in_project else _check(plan, done)
+    return SetupResult(done, failed, checks)
+
+
+def _list_settings(plan: SetupPlan) -> dict[str, str]:
+    """Ours of this environment, and a data folder that does not follow from HOME alone."""
+    settings = dict(plan.place.environment)
+    settings.pop("HOLDFAST_HOME", None)
+    if plan.home != load_settings({"HOME": plan.place.user_folder}).home:
+        settings["HOLDFAST_HOME"] = plan.home
+    return settings
+
+
+def _check(plan: SetupPlan, done: Sequence[ClientPlan]) -> list[ClientCheck]:
+    found = [client.client for client in done]
+    return probing.check_clients(found, plan.place, plan.home)
+
+
+# --- removing -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RemovalResult:
+    changes: Sequence[FileChange]
+    problems: Sequence[str]
+
+
+def remove_everything(settings: Settings, place: Place) -> RemovalResult:
+    """Out of every client's files, wherever something was put; the data stays.
+
+    The installed command goes last: until then every hook that is still there finds it.
+    """
+    changes: list[FileChange] = []
+    problems: list[str] = []
+    for name in CLIENTS:
+        for installation, edits in _list_installed(settings.home, name, place):
+            try:
+                changes += installation.remove(edits)
+            except HoldfastError as error:
+                problems.append(error.message)
+    if not problems:
+        if os.path.isdir(settings.home):
+            Enrolment(settings.home).clear()
+        shim.remove_shim(settings.home)
+    return RemovalResult(changes, problems)
+
+
+def _list_installed(
+    home: str, name: str, place: Place
+) -> list[tuple[Installation, list[FileEdit]]]:
+    """In the person's own files, and in those of each repository that something was put into."""
+    setup = find_setup(name)
+    found = [(Installation(home), setup.list_edits(place))]
+    for worktree in list_project_worktrees(home):
+        there = Place(place.user_folder, place.environment, worktree, place.shim, place.tools)
+        found.append((Installation(home, inside=worktree), setup.list_project_edits(there)))
+    return found
+
+
+def list_project_worktrees(home: str) -> list[str]:
+    recorded = Installation(home).list_files().values()
+    return sorted({entry["worktree"] for entry in recorded if entry.get("worktree")})
+
+
+def list_installed_clients(home: str) -> list[str]:
+    """The clients that `init` has set up for the person, in their usual order."""
+    entries = Installation(home).list_files().values()
+    recorded = {entry.get("client") for entry in entries if not entry.get("worktree")}
+    return [name for name in CLIENTS if name in recorded]
+
+
+# --- looking --------------------------------------------------------------------------------------
+
+
+def find_lost_parts(home: str, name: str, place: Place) -> list[str]:
+    """The files of a client in which something of ours is missing, or that cannot be read."""
+    installation = Installation(home)
+    problems = []
+    for edit in find_setup(name).list_edits(place):
+        try:
+            if installation.plan([edit]):
+                problems.append(f"{edit.path} has lost something that Holdfast needs")
+        except HoldfastError as error:
+            problems.append(error.message)
+    return problems
+
+
+@dataclass(frozen=True)
+class ClientUse:
+    """A client that is set up: what of it is there, and what its sessions have paid so far."""
+
+    name: str
+    title: str
+    last_fired_at: float | None
+    is_complete: bool  # nothing of ours is missing in its settings
+    has_commands: bool
+    hook_count: int
+    mean_milliseconds: float  # of a hook
+    mean_chars: float  # handed over with each hook that can
+
+
+def describe_use(home: str, name: str, place: Place) -> ClientUse:
+    """From files alone: nothing is started."""
+    setup, client = find_setup(name), find_client(name)
+    assert client is not None
+    marks = probing.find_marks(home, name)
+    count = sum(mark.get("count", 0) for mark in marks.values())
+    milliseconds = sum(mark.get("milliseconds", 0.0) for mark in marks.values())
+    handing = marks.get(client.TEXT_EVENT, {})
+    return ClientUse(
+        name=name,
+        title=client.TITLE,
+        last_fired_at=probing.find_last_fired(name, marks),
+        is_complete=not find_lost_parts(home, name, place),
+        has_commands=all(map(os.path.exists, setup.list_commands(place))),
+        hook_count=count,
+        mean_milliseconds=milliseconds / max(count, 1),
+        mean_chars=handing.get("chars", 0) / max(handing.get("count", 0), 1),
+    )
+
+
+def find_title(name: str) -> str:
+    client = find_client(name)
+    return client.TITLE if client else name
+
+
+def is_program_found(place: Place) -> bool:
+    """Whether the installed command leads to a program, from an environment of next to nothing."""
+    return probing.starts(place)

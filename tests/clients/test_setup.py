@@ -1,0 +1,596 @@
+"""What is put into the settings of clients, and that it comes out again (TS23)."""
+
+import json
+import os
+import shlex
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from holdfast.clients import CLIENTS, config_file, find_client, shim
+from holdfast.clients.errors import SettingsFileBusyError, SettingsFileError
+from holdfast.clients.installation import Installation
+from holdfast.clients.setup import JsonEdit, Member, OwnFile, Place, find_setup, make_hook_command
+from tests.rig.fake_clients import Desk
+
+TOOLS = ("session", "memory")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def place(desk: Desk, **environment: str) -> Place:
+    return Place(
+        user_folder=str(desk.home),
+        environment={**desk.environment, **environment},
+        worktree=str(desk.worktree),
+        shim=str(desk.shim),
+        tools=TOOLS,
+    )
+
+
+def list_edits(desk: Desk, name: str):
+    return find_setup(name).list_edits(place(desk))
+
+
+def install(desk: Desk, name: str):
+    return Installation(str(desk.data)).install(name, list_edits(desk, name))
+
+
+def remove(desk: Desk, name: str):
+    return Installation(str(desk.data)).remove(list_edits(desk, name))
+
+
+def find_settings_path(desk: Desk, name: str) -> Path:
+    return Path(list_edits(desk, name)[0].path)
+
+
+# --- frozen ---------------------------------------------------------------------------------------
+
+# Codex asks the person again when a single byte of a hook changes, and every client keeps what was
+# installed until `init` is run again. So these are frozen: a new release must write the same.
+GOLDEN = {
+    "claude": {
+        "SessionStart": None,
+        "UserPromptSubmit": None,
+        "PreToolUse": "Edit|Write|MultiEdit|NotebookEdit|mcp__holdfast__.*",
+        "Stop": None,
+        "SubagentStop": None,
+        "SessionEnd": None,
+    },
+    "codex": {
+        "SessionStart": None,
+        "UserPromptSubmit": None,
+        "PreToolUse": "apply_patch",
+        "Stop": None,
+        "Interrupt": None,
+        "SubagentStop": None,
+        "SessionEnd": None,
+    },
+    "gemini": {
+        "SessionStart": None,
+        "BeforeAgent": None,
+        "AfterTool": "replace|write_file",
+        "AfterAgent": None,
+        "SessionEnd": None,
+    },
+}
+HANDLERS = {
+    "claude": {"timeout": 10},
+    "codex": {"timeout": 10},
+    "gemini": {"name": "holdfast", "timeout": 10000},
+}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_what_is_installed_for_hooks_never_changes(desk: Desk, name: str):
+    install(desk, name)
+
+    written = config_file.parse_json(find_settings_path(desk, name).read_text())["hooks"]
+
+    program = f"'{desk.shim}'"
+    for event, matcher in GOLDEN[name].items():
+        command = f"[ -x {program} ] && {program} hook {name} {event} 2>/dev/null || true"
+        group = {"hooks": [{"type": "command", "command": command, **HANDLERS[name]}]}
+        assert written.pop(event) == [{**({"matcher": matcher} if matcher else {}), **group}]
+    assert not written
+
+
+def test_the_server_is_entered_as_each_client_wants_it(desk: Desk):
+    for name in GOLDEN:
+        install(desk, name)
+    command = str(desk.shim)
+
+    claude = json.loads((desk.home / ".claude.json").read_text())
+    assert claude == {
+        "mcpServers": {"holdfast": {"type": "stdio", "command": command, "args": ["mcp"]}}
+    }
+    settings = json.loads((desk.home / ".claude" / "settings.json").read_text())
+    assert settings["permissions"] == {"allow": ["mcp__holdfast__session", "mcp__holdfast__memory"]}
+    gemini = json.loads((desk.home / ".gemini" / "settings.json").read_text())
+    assert gemini["mcpServers"] == {
+        "holdfast": {"command": command, "args": ["mcp"], "trust": True}
+    }
+    codex = tomllib.loads((desk.home / ".codex" / "config.toml").read_text())
+    assert codex == {
+        "mcp_servers": {
+            "holdfast": {
+                "command": command,
+                "args": ["mcp"],
+                "default_tools_approval_mode": "approve",
+            }
+        }
+    }
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_every_moment_of_a_client_is_wired(desk: Desk, name: str):
+    client = find_client(name)
+    assert client is not None
+    assert list(find_setup(name).list_hooks(place(desk))) == list(client.MOMENTS)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_commands_can_be_read_by_their_client(desk: Desk, name: str):
+    install(desk, name)
+
+    paths = [Path(path) for path in find_setup(name).list_commands(place(desk))]
+
+    assert len(paths) == 2
+    for path in paths:
+        text = path.read_text()
+        assert "MCP server `holdfast`" in text
+        if path.suffix == ".toml":
+            assert set(tomllib.loads(text)) == {"description", "prompt"}
+        else:
+            assert text.startswith("---\n")
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_what_a_repository_is_given_names_no_path_and_no_server(desk: Desk, name: str):
+    """A colleague without Holdfast must not notice it."""
+    edits = find_setup(name).list_project_edits(place(desk))
+
+    for edit in edits:
+        text = edit.put_in(None)
+        value = config_file.parse_json(text)
+        assert set(value) == {"hooks"}
+        assert str(desk.home) not in text
+        for groups in value["hooks"].values():
+            command = groups[0]["hooks"][0]["command"]
+            done = subprocess.run(
+                ["/bin/sh", "-c", command], env={}, input=b"{}", capture_output=True, check=False
+            )
+            assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+# --- TS23: a file of somebody else ----------------------------------------------------------------
+
+HOOKS = '{"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}'
+FILES = {
+    "missing": None,
+    "empty": b"",
+    "an empty object": b"{}",
+    "unknown keys": b'{"theme": "dark", "future": {"a": [1, 2, {"b": null}]}}\n',
+    "hooks of one's own": f'{{\n  "hooks": {HOOKS}\n}}\n'.encode(),
+    "comments": b'{\n  // mine\n  "theme": "dark", /* so */\n  "hooks": {\n    // none\n  }\n}\n',
+    "a comma at the end": b'{\n  "theme": "dark",\n  "permissions": {"allow": ["Bash"],},\n}',
+    "CRLF": b'{\r\n\t"theme": "dark"\r\n}\r\n',
+    "a byte order mark": b'\xef\xbb\xbf{\n    "theme": "dark"\n}\n',
+    "one line": b'{"theme":"dark","hooks":{}}',
+}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+@pytest.mark.parametrize("kind", FILES)
+def test_ten_times_is_once_and_removal_gives_every_byte_back(desk: Desk, name: str, kind: str):
+    path = find_settings_path(desk, name)
+    content = FILES[kind]
+    if content is not None:
+        desk.write(str(path.relative_to(desk.home)), content)
+    before = desk.read_all()
+
+    install(desk, name)
+    once = desk.read_all()
+    for _ in range(9):
+        assert install(desk, name) == []
+    assert desk.read_all() == once != before
+    remove(desk, name)
+
+    assert desk.read_all() == before
+    assert remove(desk, name) == []
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+@pytest.mark.parametrize("kind", FILES)
+def test_what_others_write_after_it_stays(desk: Desk, name: str, kind: str):
+    """The client adds a key and prints its file anew: only ours goes."""
+    path = find_settings_path(desk, name)
+    content = FILES[kind]
+    if content is not None:
+        desk.write(str(path.relative_to(desk.home)), content)
+    install(desk, name)
+    value = config_file.parse_json(path.read_text())
+    own = {"type": "command", "command": "theirs"}
+    value["added"] = {"since": True}
+    value["hooks"]["Stop" if name != "gemini" else "AfterAgent"].append({"hooks": [own]})
+    path.write_text(json.dumps(value, indent=4))
+
+    remove(desk, name)
+
+    text = (content or b"{}").decode("utf-8-sig") or "{}"
+    expected = config_file.parse_json(text)
+    expected["added"] = {"since": True}
+    event = "Stop" if name != "gemini" else "AfterAgent"
+    groups = expected.setdefault("hooks", {}).get(event, [])
+    expected["hooks"][event] = [*groups, {"hooks": [own]}]
+    assert config_file.parse_json(path.read_text()) == expected
+
+
+def test_a_server_that_a_person_had_wired_comes_back(desk: Desk):
+    own = '{"mcpServers": {"holdfast": {"command": "uvx", "args": ["holdfast", "mcp"]}}, "a": 1}'
+    file = desk.write(".claude.json", own)
+    install(desk, "claude")
+    file.write_text(file.read_text().replace('"a": 1', '"a": 2'))
+
+    remove(desk, "claude")
+
+    assert json.loads(file.read_text()) == json.loads(own.replace('"a": 1', '"a": 2'))
+
+
+def test_what_was_there_is_kept_in_a_backup(desk: Desk):
+    desk.write(".claude/settings.json", FILES["comments"])
+
+    install(desk, "claude")
+
+    backups = [path.read_bytes() for path in (desk.data / "backups").iterdir()]
+    assert FILES["comments"] in backups
+
+
+def test_a_backup_that_was_lost_is_not_taken_for_a_file_that_was_missing(desk: Desk):
+    file = desk.write(".claude/settings.json", '{"theme": "dark"}')
+    install(desk, "claude")
+    for path in (desk.data / "backups").iterdir():
+        path.unlink()
+
+    remove(desk, "claude")
+
+    assert json.loads(file.read_text()) == {"theme": "dark"}
+
+
+def test_without_its_record_only_what_is_ours_is_removed(desk: Desk):
+    file = desk.write(".claude/settings.json", '{"theme": "dark"}')
+    install(desk, "claude")
+    (desk.data / "installed.json").write_text("{broken")
+
+    remove(desk, "claude")
+
+    assert json.loads(file.read_text()) == {"theme": "dark"}
+
+
+BROKEN = {
+    "not JSON": b'{"theme": dark}',
+    "cut off": b'{"theme": "dark", "hooks": {',
+    "twice the same key": b'{"hooks": {}, "hooks": {}}',
+    "an array": b"[]",
+    "hooks that are a list": b'{"hooks": []}',
+    "not UTF-8": b'{"theme": "\xff"}',
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_file_that_cannot_be_read_is_refused_and_nothing_changes(desk: Desk, kind: str):
+    """Neither in that file nor in the others of that client."""
+    desk.write(".gemini/settings.json", BROKEN[kind])
+    before = desk.read_all()
+
+    with pytest.raises(SettingsFileError, match=r"settings\.json cannot be changed"):
+        install(desk, "gemini")
+
+    assert desk.read_all() == before
+
+
+def test_a_broken_last_file_leaves_the_first_as_they_were(desk: Desk):
+    desk.write(".codex/config.toml", "model = \n")
+    before = desk.read_all()
+    with pytest.raises(SettingsFileError, match=r"config\.toml"):
+        install(desk, "codex")
+    assert desk.read_all() == before
+
+
+def test_a_read_only_file_is_left_alone_and_so_are_the_others(desk: Desk):
+    """Found while writing: what was written before it is taken back."""
+    file = desk.write(".codex/config.toml", 'model = "x"\n')
+    file.chmod(0o444)
+    before = desk.read_all()
+
+    with pytest.raises(SettingsFileError, match="it is read-only"):
+        install(desk, "codex")
+
+    assert desk.read_all() == before
+    assert not Installation(str(desk.data)).list_files()
+
+
+def test_a_read_only_folder_is_left_alone(desk: Desk):
+    file = desk.write(".gemini/settings.json", "{}")
+    file.parent.chmod(0o555)
+    try:
+        with pytest.raises(SettingsFileError, match=r"its folder .* is read-only"):
+            install(desk, "gemini")
+    finally:
+        file.parent.chmod(0o755)
+    assert file.read_text() == "{}"
+
+
+def test_a_link_is_followed_and_stays_a_link(desk: Desk):
+    """A manager of settings keeps the file elsewhere."""
+    target = desk.write("dotfiles/claude.json", '{"theme": "dark"}\n')
+    target.chmod(0o640)
+    link = desk.home / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(target)
+
+    install(desk, "claude")
+
+    assert link.is_symlink()
+    assert "hooks" in json.loads(target.read_text())
+    assert target.stat().st_mode & 0o777 == 0o640
+    remove(desk, "claude")
+    assert link.is_symlink()
+    assert target.read_text() == '{"theme": "dark"}\n'
+
+
+def test_a_repository_cannot_lead_a_change_out_of_it(desk: Desk):
+    file = desk.write(".claude/settings.json", "{}")
+    (desk.worktree / ".claude").symlink_to(file.parent)
+    edits = find_setup("claude").list_project_edits(place(desk))
+    installation = Installation(str(desk.data), inside=str(desk.worktree))
+
+    with pytest.raises(SettingsFileError, match="leads out of this repository"):
+        installation.install("claude", edits)
+
+    assert file.read_text() == "{}"
+
+
+class Busy:
+    """An edit of a file that somebody else writes between the plan and the write."""
+
+    def __init__(self, path: Path, times: int):
+        self.file, self.left = path, times
+        self.inner = JsonEdit(str(path), (Member(("ours",), 1),))
+
+    @property
+    def path(self) -> str:
+        return str(self.file)
+
+    def put_in(self, text: str | None) -> str:
+        changed = self.inner.put_in(text)
+        if self.left:
+            self.left -= 1
+            self.file.write_text(json.dumps({"theirs": self.left}))
+        return changed
+
+    def take_out(self, text: str, before: str | None) -> str | None:
+        return self.inner.take_out(text, before)
+
+
+def test_a_file_that_is_written_meanwhile_is_planned_again(desk: Desk):
+    file = desk.write("busy.json", "{}")
+
+    Installation(str(desk.data)).install("claude", [Busy(file, 2)])
+
+    assert json.loads(file.read_text()) == {"theirs": 0, "ours": 1}
+
+
+def test_a_file_that_is_written_all_the_time_is_given_up(desk: Desk):
+    file = desk.write("busy.json", "{}")
+    other = OwnFile(str(desk.home / "other.md"), "Written by holdfast init")
+
+    with pytest.raises(SettingsFileBusyError, match=r"busy\.json"):
+        Installation(str(desk.data)).install("claude", [other, Busy(file, 99)])
+
+    assert "ours" not in file.read_text()
+    assert not (desk.home / "other.md").exists()
+
+
+def test_a_command_of_the_same_name_that_is_not_ours_stays(desk: Desk):
+    file = desk.write(".claude/commands/workspace.resume.md", "mine\n")
+    install(desk, "claude")
+    assert file.read_text() == "mine\n"
+    remove(desk, "claude")
+    assert file.read_text() == "mine\n"
+
+
+def test_an_older_command_of_ours_is_replaced(desk: Desk):
+    file = desk.write(".claude/commands/workspace.resume.md", "Written by holdfast init\nold")
+    install(desk, "claude")
+    assert "old" not in file.read_text().split()
+
+
+def test_hooks_of_another_data_folder_give_way(desk: Desk):
+    """Else every hook would fire twice."""
+    install(desk, "claude")
+    other = Place(**{**vars(place(desk)), "shim": "/other/bin/holdfast"})
+    edits = find_setup("claude").list_edits(other)
+
+    Installation(str(desk.home / "other-data")).install("claude", edits)
+
+    text = (desk.home / ".claude" / "settings.json").read_text()
+    assert str(desk.shim) not in text
+    assert text.count("/other/bin/holdfast' hook claude Stop ") == 1
+
+
+def test_files_that_a_client_keeps_elsewhere_are_found(desk: Desk):
+    elsewhere = place(desk, CODEX_HOME="/elsewhere/codex", CLAUDE_CONFIG_DIR="/elsewhere/claude")
+    for name in ("claude", "codex"):
+        for edit in find_setup(name).list_edits(elsewhere):
+            assert edit.path.startswith(f"/elsewhere/{name}/")
+
+
+# --- what is left for the person ------------------------------------------------------------------
+
+
+def test_codex_trusts_hooks_by_their_place_in_the_file(desk: Desk):
+    desk.write(".codex/hooks.json", '{"hooks": {"Stop": [{"hooks": []}]}}')
+    install(desk, "codex")
+    setup = find_setup("codex")
+    path = desk.home / ".codex"
+    assert "Trust all" in setup.list_left(place(desk))[0]
+
+    states = ""
+    for event in setup.list_hooks(place(desk)):
+        name = "".join(f"_{c.lower()}" if c.isupper() else c for c in event).lstrip("_")
+        index = 1 if event == "Stop" else 0
+        states += f'\n[hooks.state."{path}/hooks.json:{name}:{index}:0"]\ntrusted_hash = "x"\n'
+    config = path / "config.toml"
+    config.write_text(config.read_text() + states)
+
+    assert setup.list_left(place(desk)) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "is_trusted"),
+    [
+        ({}, False),
+        ({"trustedFolders.json": '{"HOME": "TRUST_FOLDER"}'}, True),
+        ({"trustedFolders.json": '{"HOME/other": "TRUST_FOLDER"}'}, False),
+        ({"trustedFolders.json": '{"HOME/other": "TRUST_PARENT"}'}, True),
+        ({"trustedFolders.json": '{"HOME/payouts": "DO_NOT_TRUST"}'}, False),
+        ({"trustedFolders.json": "{broken"}, False),
+        ({"settings.json": '{"security": {"folderTrust": {"enabled": false}}}'}, True),
+    ],
+)
+def test_gemini_says_which_folders_it_trusts(desk: Desk, files: dict[str, str], is_trusted: bool):
+    for name, text in files.items():
+        desk.write(f".gemini/{name}", text.replace("HOME", str(desk.home)))
+    assert (find_setup("gemini").list_left(place(desk)) == []) is is_trusted
+
+
+def test_claude_trusts_a_folder_below_a_trusted_one(desk: Desk):
+    setup = find_setup("claude")
+    assert "trust" in setup.list_left(place(desk))[0]
+    projects = {str(desk.home): {"hasTrustDialogAccepted": True}}
+    desk.write(".claude.json", json.dumps({"projects": projects}))
+    assert setup.list_left(place(desk)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "text"),
+    [
+        ("claude", ".claude/settings.json", '{"disableAllHooks": true}'),
+        ("codex", ".codex/config.toml", "[features]\nhooks = false\n"),
+        ("gemini", ".gemini/settings.json", '{"hooksConfig": {"enabled": false}}'),
+    ],
+)
+def test_hooks_that_a_person_has_switched_off_are_named(desk: Desk, name, path, text):
+    desk.write(path, text)
+    assert "runs no hooks at all" in find_setup(name).list_left(place(desk))[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "expected"),
+    [
+        ("claude", "other: x - ✔ Connected\nholdfast: /x mcp - ✔ Connected\n", True),
+        ("claude", "holdfast: /x mcp - ✘ Failed to connect — ENOENT\n", False),
+        ("claude", "No MCP servers configured.\n", None),
+        ("gemini", "✓ holdfast: /x mcp (stdio) - Connected\n", True),
+        ("gemini", "○ holdfast: /x mcp (stdio) - Disabled\n", False),
+        ("gemini", "✗ holdfast: /x mcp (stdio) - Disconnected\n", False),
+        ("gemini", "", None),
+    ],
+)
+def test_the_words_of_a_client_about_our_server_are_understood(name, output, expected):
+    assert find_setup(name).is_connected(output) is expected
+
+
+# --- the installed command ------------------------------------------------------------------------
+
+HOMES = ["plain", "with a blank", "it's", 'quo"te', "dollar$HOME", "back`tick`", "new{brace}"]
+
+
+def run_shell(command: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["/bin/sh", "-c", command], env=environment, input=b"{}", capture_output=True, check=False
+    )
+
+
+def write_program(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('#!/bin/sh\nprintf "%s|" "$@" "${HOLDFAST_HOME-unset}"\n')
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("name", HOMES)
+@pytest.mark.parametrize("is_home_chosen", [False, True])
+def test_the_installed_command_finds_the_program_from_anywhere(
+    tmp_path: Path, name: str, is_home_chosen: bool
+):
+    home = tmp_path / name
+    program = write_program(tmp_path / name / "venv" / "holdfast")
+    settings = {"HOLDFAST_HOME": str(home)} if is_home_chosen else {}
+    shim.write_shim(str(home), str(program), settings)
+
+    done = run_shell(make_hook_command(shim.find_shim(str(home)), "claude", "Stop"))
+
+    told = str(home) if is_home_chosen else "unset"
+    assert done.stdout.decode() == f"hook|claude|Stop|{told}|"
+
+
+def test_a_data_folder_that_the_client_knows_wins(tmp_path: Path):
+    program = write_program(tmp_path / "holdfast")
+    shim.write_shim(str(tmp_path), str(program), {"HOLDFAST_HOME": str(tmp_path)})
+    done = run_shell(f"{shlex.quote(shim.find_shim(str(tmp_path)))} x", HOLDFAST_HOME="/mine")
+    assert done.stdout == b"x|/mine|"
+
+
+@pytest.mark.parametrize("path", ["", "/nowhere", None])
+def test_without_a_program_the_installed_command_says_nothing(tmp_path: Path, path: str | None):
+    shim.write_shim(str(tmp_path), "/nowhere/holdfast", {})
+    environment = {} if path is None else {"PATH": path}
+
+    done = run_shell(make_hook_command(shim.find_shim(str(tmp_path)), "gemini", "X"), **environment)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_without_the_data_folder_the_installed_command_says_nothing(tmp_path: Path):
+    done = run_shell(make_hook_command(shim.find_shim(str(tmp_path)), "gemini", "BeforeAgent"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_program_that_moved_is_found_on_the_path(tmp_path: Path):
+    shim.write_shim(str(tmp_path), "/old/holdfast", {})
+    moved = write_program(tmp_path / "new" / "holdfast")
+    done = run_shell(
+        make_hook_command(shim.find_shim(str(tmp_path)), "codex", "Stop"), PATH=str(moved.parent)
+    )
+    assert done.stdout == b"hook|codex|Stop|unset|"
+
+
+def test_the_installed_command_does_not_find_itself(tmp_path: Path):
+    """Its folder may be on the PATH."""
+    shim.write_shim(str(tmp_path), "/old/holdfast", {})
+    path = Path(shim.find_shim(str(tmp_path)))
+    done = run_shell(f"{path} mcp", PATH=f"{path.parent}:/usr/bin:/bin")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_program_that_is_broken_is_harmless(tmp_path: Path):
+    program = tmp_path / "holdfast"
+    program.write_text("#!/no/such/python\n")
+    program.chmod(0o755)
+    shim.write_shim(str(tmp_path), str(program), {})
+    done = run_shell(make_hook_command(shim.find_shim(str(tmp_path)), "gemini", "BeforeAgent"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_the_installed_command_is_written_only_when_it_changes(tmp_path: Path):
+    assert shim.write_shim(str(tmp_path), "/a/holdfast", {})
+    assert not shim.write_shim(str(tmp_path), "/a/holdfast", {})
+    assert shim.write_shim(str(tmp_path), "/b/holdfast", {})
+    assert os.access(shim.find_shim(str(tmp_path)), os.X_OK)
