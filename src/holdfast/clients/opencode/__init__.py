@@ -30,6 +30,7 @@ MESSAGES = {
     "session.idle": ("model_message", "assistant", "last_assistant_message"),
 }
 TOOLS = {"tool.execute.after": "tool_response"}
+KEYS = {"chat.message": ("prompt", "prompt_id"), "session.idle": ("answer", "turn_id")}
 EVENTS = (*MESSAGES, *TOOLS)
 MOMENTS = {
     "session.created": START,
@@ -52,7 +53,7 @@ PROJECT_VARIABLE = None
 
 
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
-    return parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS)
+    return parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS, keys=KEYS)
 
 
 def reply(event_name: str, text: str, session_id: str | None = None) -> str:

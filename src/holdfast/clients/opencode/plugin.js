@@ -11,7 +11,8 @@ import { isAbsolute, join } from "node:path"
 const SHIM = "@SHIM@"
 const SERVER = "holdfast" // what our MCP server is called
 const TEXT_MS = 2000 // how long a prompt waits for our text, once in a context window
-const LOOK_UP_MS = 500
+const LOOK_UP_MS = 500 // for what OpenCode knows of a session
+const COMMAND_MS = 5000 // how long after a command its prompt may come
 const HOOK_MS = 10000 // after that a call is stopped
 const END_MS = 1500 // how long the end of OpenCode waits for what was called, and for the last calls
 const ANSWER_CHARS = 1000000
@@ -34,6 +35,7 @@ function callHook(payload) {
         stop(child)
         finish()
       }, HOOK_MS)
+      timer.unref?.()
       const end = () => {
         clearTimeout(timer)
         finish()
@@ -154,17 +156,26 @@ function makeSessions(directory, findParent) {
     session.source = undefined
   }
 
+  // What the person types is a command; OpenCode makes the prompt of it.
+  async function takeCommand(id, name, given) {
+    const session = await find(id)
+    session.command = `/${name} ${given ?? ""}`.trim()
+    session.commandAt = Date.now()
+  }
+
   // A prompt of the person. The first one of a context window waits for our text.
   async function takePrompt(id, message, parts) {
     const session = await find(id)
     if (session.parent) return
     const words = parts.filter((part) => part.type === "text" && !part.synthetic && !part.ignored)
+    const typed = Date.now() - session.commandAt < COMMAND_MS ? session.command : undefined
+    session.commandAt = undefined
     const source = session.source
     session.source = undefined
     session.answer = undefined
     const asked = send(session, "chat.message", {
       prompt_id: message.id,
-      prompt: words.map((part) => part.text).join("\n\n"),
+      prompt: typed ?? words.map((part) => part.text).join("\n\n"),
       agent: message.agent,
       source,
     })
@@ -267,7 +278,7 @@ function makeSessions(directory, findParent) {
     await limit(Promise.all(calls), END_MS)
   }
 
-  return { takePrompt, addText, nameSession, takeEdit, takeEvent, startSummary, end }
+  return { takeCommand, takePrompt, addText, nameSession, takeEdit, takeEvent, startSummary, end }
 }
 
 // --- OpenCode 1.x --------------------------------------------------------------------------------
@@ -280,6 +291,9 @@ async function server({ client, directory }) {
   const sessions = makeSessions(directory, findParent)
   return {
     event: guard(async ({ event }) => sessions.takeEvent(event.type, event.properties ?? {})),
+    "command.execute.before": guard(async (input) =>
+      sessions.takeCommand(input.sessionID, input.command, input.arguments),
+    ),
     "chat.message": guard(async (input, output) =>
       sessions.takePrompt(input.sessionID, output.message, output.parts),
     ),
