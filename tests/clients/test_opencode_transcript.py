@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
@@ -11,6 +12,7 @@ import pytest
 
 from holdfast.clients.opencode import transcript
 from holdfast.clients.transcript import Batch, Record
+from holdfast.observations.rules import grade_command
 
 DATA = Path(__file__).with_name("opencode_data")
 MOST_BYTES = 1 << 20
@@ -106,6 +108,12 @@ def list_parts(records: list[Record]) -> list[dict[str, Any]]:
     return [record.parts or {} for record in records if record.event_type == "tool_result"]
 
 
+def grade(record: Record) -> str:
+    event: Any = SimpleNamespace(content=record.content, parts=record.parts)
+    verdict, _ = grade_command("make", event)
+    return verdict
+
+
 def text(words: str, **more: Any) -> dict[str, Any]:
     return {"type": "text", "text": words, **more}
 
@@ -186,7 +194,29 @@ def test_a_command_that_was_stopped_or_not_allowed_has_no_outcome(database: Data
     stopped = list_parts(read(database, "ses_e1f4f0fd0ffe5VfKsH5kMUhHk0").records)
     denied = list_parts(read(database, "ses_e1f4ecf7fffeY0z2Wrr1wy235R").records)
 
-    assert [parts.keys() for parts in (*stopped, *denied)] == [{"tool", "input"}] * 2
+    assert [parts.keys() for parts in stopped] == [{"tool", "input"}]
+    assert [parts["denied"] for parts in denied] == ["rejected"]
+
+
+def test_commands_are_graded_by_their_exit_codes(database: Database):
+    """Of one that was stopped, refused or cut off by a crash nothing is known."""
+    database.add_session("s")
+    ended = [
+        call(status="completed", input={"command": "make"}, output="", metadata={"exit": code})
+        for code in (0, 3, None)
+    ]
+    failed = [
+        call(status="error", input={"command": "make"}, error=error)
+        for error in (f"{transcript.DENIED[0]} to use this", transcript.STOPPED, "no such tool")
+    ]
+    database.answer("m1", 1001, *ended, *failed, call(status="running", input={"command": "make"}))
+
+    records = read(database, "s").records
+
+    assert [grade(record) for record in records] == [
+        *("passed", "failed", "unknown"),
+        *("unknown", "unknown", "failed", "unknown"),
+    ]
 
 
 def test_a_patch_is_kept_as_it_was_given(database: Database):
@@ -269,7 +299,7 @@ def test_a_call_that_was_cut_off_by_a_crash_is_read_once_the_session_goes_on(dat
 
     assert before.records == []
     assert describe(after.records) == [("tool_result", ""), ("model_message", "again")]
-    assert list_parts(after.records) == [{"tool": "bash", "input": {"command": "make"}}]
+    assert [parts["status"] for parts in list_parts(after.records)] == ["stopped"]
 
 
 def test_turns_that_were_taken_back_are_named(database: Database):

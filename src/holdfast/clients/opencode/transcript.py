@@ -36,7 +36,8 @@ MOST_SOURCES = 1000
 MOST_SESSIONS = 50
 MOST_PROMPTS = 50  # of which it is checked whether the person has taken them back
 PART_BYTES = 8 << 20
-SHELL = "bash"
+DENIED = ("The user rejected permission", "The user has specified a rule which prevents")
+STOPPED = "Tool execution aborted"
 QUERIES = os.path.join(os.path.dirname(__file__), "transcript.sql")
 
 
@@ -295,14 +296,17 @@ def _describe_call(part: StoredPart) -> tuple[str, dict[str, Any]]:
     """What a tool answered, and what it was given; of a command the exit code, where it has one."""
     state = part.state
     parts = {"tool": part.value.get("tool"), "input": state.get("input")}
+    error = as_text(state.get("error") or "")
     code = as_object(state.get("metadata")).get("exit")
-    if isinstance(code, int) and not isinstance(code, bool):
-        parts["exit_code"] = code
-    has_failed = state.get("status") == "error"
-    if has_failed and parts["tool"] != SHELL:  # a command that was not allowed has not failed
+    if error.startswith(DENIED):
+        parts["denied"] = "rejected"
+    elif not part.is_ended or error == STOPPED:
+        parts["status"] = "stopped"
+    elif error or state.get("status") == "error":
         parts["is_error"] = True
-    answer = state.get("error") if has_failed else state.get("output")
-    return as_text(answer or ""), parts
+    elif isinstance(code, int) and not isinstance(code, bool):
+        parts["exit_code"] = code
+    return error or as_text(state.get("output") or ""), parts
 
 
 def _find_index(values: list[str], value: object) -> int:
