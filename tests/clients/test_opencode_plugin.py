@@ -10,6 +10,7 @@ import pytest
 
 from holdfast.clients import opencode
 from holdfast.clients.opencode.setup import make_plugin
+from holdfast.clients.setup import OWN_MARK
 from tests.surfaces.mcp import node
 
 HOST = Path(__file__).with_name("opencode_host.mjs")
@@ -415,7 +416,8 @@ def test_the_file_is_the_same_for_the_same_program():
 
     assert text == make_plugin("/home/dev/.local/share/holdfast/bin/holdfast")
     assert 'const SHIM = "/home/dev/.local/share/holdfast/bin/holdfast"\n' in text
-    assert "@SHIM@" not in text
+    assert "@" not in text
+    assert text.startswith(f"// {OWN_MARK}")
 
 
 def test_opencode_2_finds_an_entry_of_its_own(host: Host):

@@ -1,4 +1,4 @@
-// Written by holdfast init; `holdfast uninstall` removes it. Checked against OpenCode 1.18.33.
+// @MARK@. Checked against OpenCode 1.18.33.
 //
 // OpenCode has no hooks that run a command, so this file calls `holdfast hook opencode EVENT` with
 // what each event says. Nothing here may disturb the agent: a program that is missing, slow or
