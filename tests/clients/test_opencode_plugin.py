@@ -239,7 +239,7 @@ def test_a_session_that_is_resumed_asks_for_the_text_again(host: Host):
     outputs = host.play(say("ses_1", "go on"), request("ses_1"))
 
     assert list_system(outputs) == [[MAIN, TEXT["text"]]]
-    assert [given.get("source") for _, given in host.list_calls()] == ["resume", None]
+    assert [given.get("source") for _, given in host.list_calls()] == ["startup", None]
 
 
 def test_a_fork_says_that_it_is_one(host: Host):

@@ -10,7 +10,7 @@ import { isAbsolute, join } from "node:path"
 
 const SHIM = "@SHIM@"
 const SERVER = "holdfast" // what our MCP server is called
-const TEXT_MS = 2000 // how long a prompt waits for our text, once in a context window
+const TEXT_MS = 2000 // how long a prompt waits for what was called before and for our text
 const LOOK_UP_MS = 500 // for what OpenCode knows of a session
 const COMMAND_MS = 5000 // how long after a command its prompt may come
 const HOOK_MS = 10000 // after that a call is stopped
@@ -107,8 +107,9 @@ function makeSessions(directory, findParent) {
   let queue = Promise.resolve() // one call after the other: their order is the order of the log
   let latest // the session of the last call, which is the one that our server takes a call for
 
+  // A session that is resumed has none of our text either: it is in no message, only in requests.
   function add(id, facts) {
-    const session = { id, directory, source: "resume", ...facts }
+    const session = { id, directory, source: "startup", ...facts }
     sessions.set(id, session)
     return session
   }
@@ -173,6 +174,7 @@ function makeSessions(directory, findParent) {
     const source = session.source
     session.source = undefined
     session.answer = undefined
+    if (source) await limit(queue, TEXT_MS)
     const asked = send(session, "chat.message", {
       prompt_id: message.id,
       prompt: typed ?? words.map((part) => part.text).join("\n\n"),

@@ -230,7 +230,8 @@ class SessionReading:
         texts = [part.text for part in parts if part.is_said]
         if texts and self._is_new(message.id):
             self._add("prompt", message.id, "user_message", "user", "\n\n".join(texts))
-            self.prompts.append(message.id)
+            if not self.agent:  # nobody goes back in what a subagent was told
+                self.prompts.append(message.id)
 
     def _take_answers(self, parts: list[StoredPart], *, is_done: bool) -> None:
         """A call that has not ended when its message has was cut off: it was made all the same."""
