@@ -157,7 +157,7 @@ def test_a_session_is_told_from_its_start_to_its_end(host: Host):
     assert {payload["session_id"] for _, payload in calls} == {"ses_1"}
     assert {payload["cwd"] for _, payload in calls} == {"/home/dev/project/src"}
     assert all(payload["hook_event_name"] == name for name, payload in calls)
-    assert all(payload["transcript_path"].endswith("/opencode.db#ses_1") for _, payload in calls)
+    assert all(payload["transcript_path"].endswith("/opencode.db") for _, payload in calls)
     _, (_, prompt), (_, idle), _ = calls
     assert (prompt["prompt"], prompt["prompt_id"]) == ("add a table", "msg_1")
     assert (prompt["source"], prompt["agent"]) == ("startup", "build")

@@ -134,7 +134,7 @@ function makeSessions(directory, findParent) {
     return {
       hook_event_name: event,
       session_id: session.id,
-      transcript_path: `${findDatabase()}#${session.id}`,
+      transcript_path: findDatabase(),
       cwd: session.directory,
       ...facts,
     }
@@ -324,7 +324,7 @@ async function setup(context) {
     callHook({
       hook_event_name: "chat.message",
       session_id: id,
-      transcript_path: `${findDatabase()}#${id}`,
+      transcript_path: findDatabase(),
       cwd: directory,
       source: "startup",
     })

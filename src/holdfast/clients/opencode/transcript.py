@@ -42,8 +42,8 @@ QUERIES = os.path.join(os.path.dirname(__file__), "transcript.sql")
 
 
 def find_sources(native_id: str, path: str) -> list[str]:
-    """The session, and those that it started as subagents."""
-    file = path.rpartition("#")[0] or path
+    """The session, and those that it started as subagents; a hook names the file alone."""
+    file = path.removesuffix(f"#{native_id}")
     try:
         with SessionDatabase(file) as database:
             family = database.run("list_family", native_id, MOST_SOURCES)
