@@ -19,7 +19,8 @@ import apsw
 import pytest
 
 from holdfast.app import App
-from holdfast.clients import CLIENTS
+from holdfast.clients import CLIENTS, find_client
+from holdfast.clients.contract import END, START
 from holdfast.ground import files
 from holdfast.ground.settings import load_settings
 from holdfast.sessions.model import Session, SessionEvent
@@ -81,6 +82,13 @@ def locked(tmp_path: Path) -> Iterator[apsw.Connection]:
     connection.close()
 
 
+def find_hook(name: str, moment: str) -> str:
+    """The first hook of a client that tells of a moment."""
+    client = find_client(name)
+    assert client is not None
+    return next(event for event, told in client.MOMENTS.items() if told == moment)
+
+
 # --- what is kept ---------------------------------------------------------------------------------
 
 
@@ -88,12 +96,12 @@ def locked(tmp_path: Path) -> Iterator[apsw.Connection]:
 def test_a_whole_turn_of_each_client_is_kept_in_order(client: str):
     """Every recorded hook, in the order in which the program fires them, some of them twice."""
     expected = json.loads((PAYLOADS / client / "expected.json").read_text())
-    others = [path.stem for path in sorted((PAYLOADS / client).glob("Session*.json"))]
-    for event in (others[1], *expected, list(expected)[-1], others[0]):
+    start, end = find_hook(client, START), find_hook(client, END)
+    for event in (start, *expected, list(expected)[-1], end):
         assert fire(client, event, payload(client, event)) == SILENT
 
     [(native_id, events)] = read_stored().items()
-    assert native_id == payload(client, others[0])["session_id"]
+    assert native_id == payload(client, start)["session_id"]
     assert [(event.type, event.role, event.content, event.parts) for event in events] == [
         (kept["event_type"], kept["role"], kept["content"], kept["parts"])
         for kept in expected.values()

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from holdfast.clients.contract import Client
     from holdfast.clients.transcript import TranscriptReader
 
-CLIENTS = ("claude", "codex", "gemini")
-WITHOUT_FILE = ("opencode",)  # known by name only
+CLIENTS = ("claude", "codex", "gemini", "opencode")
 
 
 def list_clients() -> list[Client]:
@@ -40,10 +39,8 @@ def get_reader(client: Client) -> TranscriptReader:
 def text_limit(name: str) -> int | None:
     """How many characters of ours a client hands to its model whole; None where none was found."""
     client = find_client(name)
-    if client is None and name not in WITHOUT_FILE:
+    if client is None:
         from holdfast.errors import InvalidValueError
 
-        raise InvalidValueError("Client", name, "is unknown", known=CLIENTS + WITHOUT_FILE)
-    if client is None:
-        return None
+        raise InvalidValueError("Client", name, "is unknown", known=CLIENTS)
     return client.TEXT_CHARS

@@ -53,7 +53,7 @@ KEY_CHARS = 200
 PARTS_BYTES = 2 * INPUT_BYTES + 4000  # a name and an input, each with its note where it was cut
 
 
-STARTED, ENDED = "SessionStart", "SessionEnd"
+STARTED = "SessionStart"
 # The moments of a session that a hook tells of.
 START, PROMPT, CALL, TURN_END, SUBAGENT_END, END = (
     "start",
@@ -141,11 +141,11 @@ def parse_origin(client: Client, event_name: str, payload: Mapping[str, Any]) ->
 
 
 def parse_change(
-    origin: HookOrigin, event_name: str, payload: Mapping[str, Any]
+    client: Client, origin: HookOrigin, event_name: str, payload: Mapping[str, Any]
 ) -> HookEvent | None:
     """That a session has ended, or goes on; None for any other hook."""
     change = None
-    if event_name == ENDED:
+    if client.MOMENTS.get(event_name) == END:
         change = SESSION_ENDED
     elif event_name == STARTED and payload.get("source") == "resume":
         change = SESSION_RESUMED

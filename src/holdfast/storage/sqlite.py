@@ -35,7 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from collections.abc import Awaitable, Callable, Sequence
-    from typing import Any, TypeVar
+    from typing import Any, Self, TypeVar
 
     from holdfast.storage.database import Row, Transaction
     from holdfast.storage.group_commit import GroupCommit
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 # Before it, a checkpoint that races a write can drop a committed transaction.
 OLDEST_SQLITE = (3, 51, 3)
 PAUSE_SECONDS = 0.0005
+LOG_MARK_AT, LOG_MARK = 19, b"\x02"  # in a file whose changes go to a write-ahead log first
+FOREIGN_SECONDS = 0.2  # how long another program may keep its own database locked
 CLOSING_SECONDS = 1.0
 SCRUB_ATTEMPTS = 50
 SCRUB_PAUSE_SECONDS = 0.01
@@ -157,6 +159,53 @@ def _close(connection: apsw.Connection) -> None:
     """An error here loses nothing: what was committed is in the log, and the next open moves it."""
     with contextlib.suppress(apsw.Error):
         connection.close()
+
+
+class ForeignDatabase:
+    """A database of another program, while that may be running: read at one moment, never written.
+
+    What cannot be read, for whatever reason, is Unavailable.
+    """
+
+    def __init__(self, path: str):
+        self.path = path
+        try:
+            self.connection = apsw.Connection(
+                _name_foreign(path), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+            )
+            self.connection.set_busy_timeout(_milliseconds(FOREIGN_SECONDS))
+            self.connection.execute("pragma trusted_schema=off")
+        except (OSError, ValueError, apsw.Error) as error:
+            raise StoreUnreachableError(path, str(error)) from None
+
+    def __enter__(self) -> Self:
+        self.list_rows("begin")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _close(self.connection)
+
+    def list_rows(self, statement: str, *args: object) -> list[Row]:
+        try:
+            return list(self.connection.execute(statement, args))
+        except (apsw.Error, UnicodeDecodeError) as error:
+            _close(self.connection)
+            raise StoreUnreachableError(self.path, str(error)) from None
+
+
+def _name_foreign(path: str) -> str:
+    """As a file that cannot change where its program has ended, and with it the write-ahead log.
+
+    SQLite would bring back an empty log otherwise, and leave it there.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise ValueError("it is not a regular file")
+    quoted = "".join(f"%{byte:02x}" for byte in os.fsencode(os.path.abspath(path)))
+    with open(path, "rb") as opened:
+        uses_log = opened.read(LOG_MARK_AT + 1)[LOG_MARK_AT:] == LOG_MARK
+    if uses_log and not os.path.exists(f"{path}-wal"):
+        return f"file:{quoted}?mode=ro&immutable=1"
+    return f"file:{quoted}?mode=ro"
 
 
 class SqliteTransaction:

@@ -106,7 +106,7 @@ def take_payload(client: Client, event_name: str, payload: dict[str, Any]) -> st
     origin = parse_origin(client, event_name, payload)
     if origin is None or origin.native_id == CHECK_ID:
         return None
-    event = client.parse(event_name, payload) or parse_change(origin, event_name, payload)
+    event = client.parse(event_name, payload) or parse_change(client, origin, event_name, payload)
     try:
         settings, wrong = _load_settings()
     except InvalidValueError as no_home:

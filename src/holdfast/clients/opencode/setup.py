@@ -1,0 +1,122 @@
+"""Setting up OpenCode: plugin, tools and commands of one person.
+
+Its plugins lie in a folder of their own and are loaded from there without a question; a key for
+them in the settings is never written, because the two generations of OpenCode want different ones.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from holdfast.clients import commands, config_file
+from holdfast.clients.opencode import MOMENTS, NAME
+from holdfast.clients.setup import (
+    OWN_MARK,
+    SERVER,
+    FileEdit,
+    JsonEdit,
+    Member,
+    OwnFile,
+    Place,
+    make_hook_command,
+)
+
+PROGRAM = "opencode"
+OLDEST = (1, 18)
+CHECKED = (1, 18, 33)
+LIST_COMMAND = ("mcp", "list")
+SETTINGS = ("opencode.json", "opencode.jsonc")
+EMPTY = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'  # as OpenCode itself begins one
+TIMEOUT_MILLISECONDS = 20_000
+PLUGIN = os.path.join(os.path.dirname(__file__), "plugin.js")
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class SettingsEdit(JsonEdit):
+    """Of a file that is missing OpenCode makes one with a schema, and of ours as well."""
+
+    def put_in(self, text: str | None) -> str:
+        return super().put_in(EMPTY if text is None else text)
+
+    def take_out(self, text: str, before: str | None) -> str | None:
+        left = super().take_out(text, before)
+        is_ours = before is None and left is not None
+        if is_ours and config_file.parse_json(left or "") == config_file.parse_json(EMPTY):
+            return None
+        return left
+
+
+def list_edits(place: Place) -> list[FileEdit]:
+    server = {
+        "type": "local",
+        "command": [place.shim, "mcp"],
+        "enabled": True,
+        "timeout": TIMEOUT_MILLISECONDS,
+    }
+    return [
+        SettingsEdit(_find_settings_file(place), (Member(("mcp", SERVER), server),)),
+        OwnFile(_in_folder(place, "plugin", f"{SERVER}.js"), make_plugin(place.shim)),
+        *_list_command_files(place),
+    ]
+
+
+def list_project_edits(place: Place) -> list[FileEdit]:
+    """None: a plugin in the repository would be loaded in every colleague's OpenCode."""
+    return []
+
+
+def list_hooks(place: Place) -> dict[str, str]:
+    """What the plugin runs, for a look whether it answers; the plugin itself needs no shell."""
+    return {event: make_hook_command(place.shim, NAME, event) for event in MOMENTS}
+
+
+def list_commands(place: Place) -> list[str]:
+    return [file.path for file in _list_command_files(place)]
+
+
+def is_connected(output: str) -> bool | None:
+    plain = _COLOUR.sub("", output)
+    match = re.search(rf"^\W*{SERVER} +(\w+)", plain, re.MULTILINE)
+    if match is None:
+        return None
+    return match[1] == "connected"
+
+
+def list_left(place: Place) -> list[str]:
+    """It trusts what is in its folder."""
+    return []
+
+
+def make_plugin(shim: str) -> str:
+    """The same text for the same program, so that `init` changes nothing where nothing is new."""
+    with open(PLUGIN, encoding="utf-8") as opened:
+        text = opened.read()
+    return text.replace("@MARK@", OWN_MARK).replace('"@SHIM@"', json.dumps(shim))
+
+
+def _find_settings_file(place: Place) -> str:
+    """The one that is there; OpenCode reads both."""
+    paths = [_in_folder(place, name) for name in SETTINGS]
+    return next((path for path in paths if os.path.lexists(path)), paths[0])
+
+
+def _in_folder(place: Place, *names: str) -> str:
+    moved = place.environment.get("XDG_CONFIG_HOME")
+    settings = moved or os.path.join(place.user_folder, ".config")
+    return os.path.join(settings, "opencode", *names)
+
+
+def _list_command_files(place: Place) -> list[OwnFile]:
+    resume = commands.make_resume_text("$ARGUMENTS")
+    return [
+        _make_command(place, commands.RESUME, commands.RESUME_HINT, resume),
+        _make_command(place, commands.STOP, commands.STOP_HINT, commands.make_stop_text()),
+    ]
+
+
+def _make_command(place: Place, name: str, hint: str, text: str) -> OwnFile:
+    path = _in_folder(place, "command", f"{name}.md")
+    return OwnFile(path, f"---\ndescription: {hint}\n---\n<!-- {OWN_MARK} -->\n\n{text}")

@@ -1,0 +1,320 @@
+"""OpenCode's own record of its sessions: one SQLite file for all of them.
+
+A source is the file and a session in it, `PATH#ses_…`. A message is a row, and each thing in it
+another: rows change while the model writes, so only what is finished is read. A cursor stands
+behind the last message that nothing can change any more, and names what was read beyond it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from holdfast.clients.contract import (
+    CONTENT_BYTES,
+    as_text,
+    cut_to_fit,
+    describe_agent,
+    make_key,
+    make_storable,
+    make_storable_parts,
+)
+from holdfast.clients.transcript import Batch, Record, TranscriptFile, as_object, parse_line
+from holdfast.errors import Unavailable
+from holdfast.storage.queries import read_blocks
+from holdfast.storage.sqlite import ForeignDatabase
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from holdfast.clients.transcript import Cursor
+
+MOST_MESSAGES = 500
+MOST_SOURCES = 1000
+MOST_SESSIONS = 50
+MOST_PROMPTS = 50  # of which it is checked whether the person has taken them back
+PART_BYTES = 8 << 20
+DENIED = ("The user rejected permission", "The user has specified a rule which prevents")
+STOPPED = "Tool execution aborted"
+QUERIES = os.path.join(os.path.dirname(__file__), "transcript.sql")
+
+
+def find_sources(native_id: str, path: str) -> list[str]:
+    """The session, and those that it started as subagents; a hook names the file alone."""
+    file = path.removesuffix(f"#{native_id}")
+    try:
+        with SessionDatabase(file) as database:
+            family = database.run("list_family", native_id, MOST_SOURCES)
+    except Unavailable:
+        return [path]
+    return [f"{file}#{session_id}" for (session_id,) in family] or [path]
+
+
+def list_transcripts(folder: str, home: str, since: float) -> Iterable[TranscriptFile]:
+    file = find_database(home)
+    try:
+        with SessionDatabase(file) as database:
+            rows = database.run("list_sessions", folder, int(since * 1000), MOST_SESSIONS)
+    except Unavailable:
+        return []
+    return [TranscriptFile(id_, f"{file}#{id_}", changed / 1000) for id_, changed in rows]
+
+
+def find_database(home: str) -> str:
+    data = os.environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    return os.path.join(data, "opencode", os.environ.get("OPENCODE_DB") or "opencode.db")
+
+
+def read(path: str, cursor: Cursor, most_bytes: int) -> Batch:
+    """Nothing of a file that is gone, locked, damaged or of another make."""
+    file, _, session_id = path.rpartition("#")
+    try:
+        with SessionDatabase(file) as database:
+            return SessionReading(database, session_id, cursor, most_bytes).run()
+    except Unavailable:
+        return Batch([], cursor, has_more=False)
+
+
+class SessionDatabase(ForeignDatabase):
+    """Runs the statements of `transcript.sql` by their names."""
+
+    def __init__(self, path: str):
+        super().__init__(path)
+        self.statements = {block.name: block.sql for block in read_blocks(QUERIES)}
+
+    def run(self, name: str, *args: object) -> list[Any]:
+        return self.list_rows(self.statements[name], *args)
+
+
+class StoredMessage:
+    """A row of `message`, as far as it matters here."""
+
+    __slots__ = ("created_at", "id", "is_finished", "is_summary", "parent_id", "role")
+
+    def __init__(
+        self, id_: str, created_at: int, role: str, finished: Any, summary: Any, parent_id: str
+    ):
+        self.id = id_
+        self.created_at = created_at
+        self.role = role
+        self.is_finished = finished is not None
+        self.is_summary = summary == 1  # of a request it is an object
+        self.parent_id = parent_id
+
+
+class StoredPart:
+    """A row of `part`: a text, a call of a tool, or that a summary was asked for."""
+
+    __slots__ = ("id", "kind", "value")
+
+    def __init__(self, id_: str, value: dict[str, Any]):
+        self.id = id_
+        self.kind = value.get("type")
+        self.value = value
+
+    @property
+    def text(self) -> str:
+        """Empty where it is none."""
+        text = self.value.get("text")
+        return text if self.kind == "text" and isinstance(text, str) else ""
+
+    @property
+    def is_said(self) -> bool:
+        """By the person: OpenCode and its plugins add texts of their own."""
+        is_added = self.value.get("synthetic") or self.value.get("ignored")
+        return bool(self.text) and not is_added
+
+    @property
+    def is_ended(self) -> bool:
+        if self.kind == "tool":
+            return self.state.get("status") in ("completed", "error")
+        return as_object(self.value.get("time")).get("end") is not None
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Of a call: what it was given, and what came of it."""
+        return as_object(self.value.get("state"))
+
+
+class SessionReading:
+    """What is new in one session."""
+
+    def __init__(self, database: SessionDatabase, session_id: str, cursor: Cursor, most_bytes: int):
+        self.database = database
+        self.session_id = session_id
+        self.cursor = cursor
+        self.bytes_left = most_bytes
+        self.records: list[Record] = []
+        self.damaged = 0
+        self.has_more = False
+        self.agent: dict[str, Any] = {}
+        self.seen = set(_list_texts(cursor.get("seen")))  # what was read of unfinished messages
+        self.left_seen: list[str] = []  # and still is one
+        self.taken: list[str] = []  # of the message that is being read
+        self.prompts = _list_texts(cursor.get("prompts"))
+
+    def run(self) -> Batch:
+        found = self.database.run("find_session", self.session_id)
+        if not found:
+            return Batch([], self.cursor, has_more=False)
+        parent_id, agent, created_at, reverted = found[0]
+        if parent_id:
+            self.agent = describe_agent(self.session_id, agent)
+        self._take_removed()
+        time, after = self._take_messages(*self._find_place(created_at))
+        if not self.has_more:
+            self._take_back(self.prompts[_find_index(self.prompts, reverted) :])
+        kept = {"seen": self.left_seen, "prompts": self.prompts[-MOST_PROMPTS:]}
+        cursor = {"time": time, "after": after, **{name: ids for name, ids in kept.items() if ids}}
+        return Batch(self.records, cursor, has_more=self.has_more, damaged=self.damaged)
+
+    def _find_place(self, created_at: int) -> tuple[int, str]:
+        """A message that is older than its session was copied by a fork, and read where it was."""
+        time, after = self.cursor.get("time"), self.cursor.get("after")
+        if isinstance(time, int) and isinstance(after, str):
+            return time, after
+        return created_at, ""
+
+    # --- messages ---------------------------------------------------------------------------------
+
+    def _take_messages(self, time: int, after: str) -> tuple[int, str]:
+        """Up to where every message is done."""
+        rows = self.database.run("list_messages", self.session_id, time, after, MOST_MESSAGES)
+        messages = [StoredMessage(*row) for row in rows]
+        answers = [message for message in messages if message.role != "user"]
+        is_behind = True
+        for message in messages:
+            is_newest = message is messages[-1]
+            is_overtaken = message not in answers[-1:]
+            is_behind = self._take_message(message, is_newest, is_overtaken) and is_behind
+            if is_behind:
+                time, after = message.created_at, message.id
+            else:
+                self.left_seen += self.taken
+            self.taken = []
+            is_full = self.bytes_left <= 0 and not is_newest
+            if is_full and is_behind:
+                self.has_more = True
+                return time, after
+        self.has_more = is_behind and len(messages) == MOST_MESSAGES
+        return time, after
+
+    def _take_message(self, message: StoredMessage, is_newest: bool, is_overtaken: bool) -> bool:
+        """Whether nothing more can come of it."""
+        parts = self._list_parts(message)
+        if message.role == "user":
+            self._take_prompt(message, parts)
+            return bool(parts) or not is_newest
+        # The person may have written on meanwhile; the model does one thing after the other.
+        is_done = message.is_finished or is_overtaken
+        if message.is_summary and is_done:
+            self._take_summary(message, parts)
+        if not message.is_summary:
+            self._take_answers(parts, is_done=is_done)
+        return is_done
+
+    def _list_parts(self, message: StoredMessage) -> list[StoredPart]:
+        parts = []
+        for part_id, data, size in self.database.run("list_parts", message.id, PART_BYTES):
+            self.bytes_left -= size
+            value = parse_line(data.encode()) if data else None
+            if value is not None:
+                parts.append(StoredPart(part_id, value))
+            elif self._is_new(part_id):
+                self.damaged += 1
+        return parts
+
+    def _take_prompt(self, message: StoredMessage, parts: list[StoredPart]) -> None:
+        texts = [part.text for part in parts if part.is_said]
+        if texts and self._is_new(message.id):
+            self._add("prompt", message.id, "user_message", "user", "\n\n".join(texts))
+            if not self.agent:  # nobody goes back in what a subagent was told
+                self.prompts.append(message.id)
+
+    def _take_answers(self, parts: list[StoredPart], *, is_done: bool) -> None:
+        """A call that has not ended when its message has was cut off: it was made all the same."""
+        for part in parts:
+            if not (part.is_ended or is_done) or not self._is_new(part.id):
+                continue
+            if part.kind == "tool":
+                content, outcome = _describe_call(part)
+                self._add("tool", part.id, "tool_result", "tool", content, outcome)
+            elif part.is_said:
+                self._add("answer", part.id, "model_message", "assistant", part.text)
+
+    def _take_summary(self, message: StoredMessage, parts: list[StoredPart]) -> None:
+        """The message before it only says that a summary is wanted, and by whom."""
+        summary = "\n\n".join(part.text for part in parts if part.text)
+        asked = [
+            as_object(parse_line(data.encode()))
+            for _, data, _ in self.database.run("list_parts", message.parent_id, PART_BYTES)
+        ]
+        is_auto = any(part.get("auto") for part in asked if part.get("type") == "compaction")
+        if summary and self._is_new(message.id):
+            parts_kept = {"compaction": "auto" if is_auto else "manual"}
+            self._add("compaction", message.id, "system_event", "system", summary, parts_kept)
+
+    def _is_new(self, native: str) -> bool:
+        self.taken.append(native)
+        return native not in self.seen
+
+    # --- going back -------------------------------------------------------------------------------
+
+    def _take_removed(self) -> None:
+        """Going back hides messages; the next prompt removes them."""
+        asked = json.dumps(self.prompts)
+        left = {id_ for (id_,) in self.database.run("list_left", self.session_id, asked)}
+        self._take_back([prompt for prompt in self.prompts if prompt not in left])
+
+    def _take_back(self, gone: list[str]) -> None:
+        if not gone:
+            return
+        keys = [make_key("prompt", prompt) for prompt in gone]
+        self._add("rewind", gone[0], "system_event", "system", "", {"rewound": keys})
+        self.prompts = [prompt for prompt in self.prompts if prompt not in gone]
+
+    def _add(
+        self,
+        kind: str,
+        native: str,
+        event_type: str,
+        role: str,
+        content: str,
+        parts: dict[str, Any] | None = None,
+    ) -> None:
+        key = make_key(kind, native)
+        if key is None:
+            self.damaged += 1
+            return
+        all_parts = make_storable_parts({**(parts or {}), **self.agent})
+        kept = cut_to_fit(make_storable(content), CONTENT_BYTES)
+        self.records.append(Record(key, event_type, role, kept, all_parts or None))
+
+
+def _describe_call(part: StoredPart) -> tuple[str, dict[str, Any]]:
+    """What a tool answered, and what it was given; of a command the exit code, where it has one."""
+    state = part.state
+    parts = {"tool": part.value.get("tool"), "input": state.get("input")}
+    error = as_text(state.get("error") or "")
+    code = as_object(state.get("metadata")).get("exit")
+    if error.startswith(DENIED):
+        parts["denied"] = "rejected"
+    elif not part.is_ended or error == STOPPED:
+        parts["status"] = "stopped"
+    elif error or state.get("status") == "error":
+        parts["is_error"] = True
+    elif isinstance(code, int) and not isinstance(code, bool):
+        parts["exit_code"] = code
+    return error or as_text(state.get("output") or ""), parts
+
+
+def _find_index(values: list[str], value: object) -> int:
+    """The end where it is missing."""
+    return values.index(value) if value in values else len(values)
+
+
+def _list_texts(value: object) -> list[str]:
+    items = value if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, str)]
