@@ -246,6 +246,26 @@ def test_a_value_of_any_type_in_any_place_never_raises(
         json.dumps(record.parts, allow_nan=False)
 
 
+@given(data=st.data())
+def test_any_bytes_in_pages_of_any_size_come_to_an_end(data: st.DataObject, tmp_path_factory: Any):
+    """Also pages in which not one line fits."""
+    path = data.draw(st.sampled_from(PATHS))
+    lines = path.read_bytes().splitlines(keepends=True)
+    mixed = data.draw(st.lists(st.sampled_from(lines) | st.binary(max_size=20), max_size=5))
+    most_bytes = data.draw(st.integers(1, 3000))
+    copied = copy_to(tmp_path_factory.mktemp("bytes"), path, b"".join(mixed))
+    cursor: dict[str, Any] = {}
+    size = sum(map(len, mixed))
+
+    for _ in range(2 * size // most_bytes + len(mixed) + 5):
+        batch = get_reader_of(path).read(str(copied), cursor, most_bytes)
+        cursor = batch.cursor
+        if not batch.has_more:
+            break
+
+    assert not batch.has_more
+
+
 # --- files that are not there, or not the same ----------------------------------------------------
 
 

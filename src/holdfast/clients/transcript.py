@@ -336,6 +336,13 @@ def list_changed(paths: Iterable[str], since: float) -> list[tuple[float, str]]:
     return changed[:MOST_LOOKED_AT]
 
 
+def list_newest(folder: str) -> list[str]:
+    """The transcripts in a folder of subagents, the oldest first, no more than the newest ones."""
+    names = [name for name in list_names(folder) if name.endswith(".jsonl")]
+    changed = list_changed((os.path.join(folder, name) for name in names), 0.0)
+    return [path for _, path in reversed(changed[:MOST_SUBAGENTS])]
+
+
 def read_head(path: str, most_bytes: int = HEAD_BYTES) -> bytes:
     """How a file begins; nothing where it is not a regular one."""
     try:

@@ -21,7 +21,6 @@ from holdfast.clients.claude import NOTIFICATION, describe_outcome
 from holdfast.clients.contract import describe_agent, make_key, name_prompt
 from holdfast.clients.transcript import (
     MOST_FOUND,
-    MOST_SUBAGENTS,
     Batch,
     TranscriptFile,
     TranscriptReading,
@@ -31,6 +30,7 @@ from holdfast.clients.transcript import (
     join_texts,
     list_changed,
     list_names,
+    list_newest,
     parse_line,
     read_at,
     read_file,
@@ -68,9 +68,7 @@ PRINTED = (
 
 
 def find_sources(native_id: str, path: str) -> list[str]:
-    folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
-    names = [name for name in list_names(folder) if name.endswith(".jsonl")]
-    return [path, *(os.path.join(folder, name) for name in names[:MOST_SUBAGENTS])]
+    return [path, *list_newest(os.path.join(path.removesuffix(".jsonl"), "subagents"))]
 
 
 def list_transcripts(folder: str, home: str, since: float) -> Iterable[TranscriptFile]:
@@ -134,7 +132,7 @@ class ClaudeReading(TranscriptReading):
         self.state = {"own": own}
         if own < self.page.start:
             return Batch([], self.page.make_cursor(self.state, own), has_more=True)
-        self.page.first = own - self.page.start
+        self.page.first = max(self.page.first, own - self.page.start)
         return super().run()
 
     def _find_own_start(self) -> int | None:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 HEAD_BYTES = 250  # of a line, in which its type is found
 OWNER_BYTES = 4096  # of a file, in which its session is named
 FIRST_LINE_BYTES = 1 << 20  # it has the model's instructions
+KEPT_TYPES = (b"session_meta", b"compacted", b"")  # or none is found
 ITEM_BYTES = 400  # of a line, in which the type of its item is found
 PAGE_BYTES, REWIND_PAGES = 4 << 20, 32  # how much of an earlier file a rewind is looked up in
 MOST_PROMPTS = 100
@@ -135,9 +136,10 @@ class CodexReading(TranscriptReading):
 
     def is_wanted(self, line: bytes) -> bool:
         envelope = line[:HEAD_BYTES]
-        if b'"type":"event_msg"' in envelope:
+        kind = envelope.partition(b'"type":"')[2].partition(b'"')[0]
+        if kind == b"event_msg":
             return b'"item_completed"' in envelope
-        return b'"type":"response_item"' not in envelope
+        return kind in KEPT_TYPES
 
     def take(self, entry: dict[str, Any], offset: int) -> None:
         kind = entry.get("type")

@@ -17,7 +17,6 @@ from holdfast.clients.contract import describe_agent, make_key
 from holdfast.clients.gemini import describe_outcome, join_text
 from holdfast.clients.transcript import (
     MOST_FOUND,
-    MOST_SUBAGENTS,
     Batch,
     TranscriptFile,
     TranscriptReading,
@@ -27,6 +26,7 @@ from holdfast.clients.transcript import (
     join_texts,
     list_changed,
     list_names,
+    list_newest,
     read_file,
     read_first_line,
     read_head,
@@ -59,8 +59,7 @@ def find_sources(native_id: str, path: str) -> list[str]:
     own = [other for other in paths if read_first_line(other).get("sessionId") == native_id]
     main = max(own, key=_measure, default=path)
     below = os.path.join(folder, os.path.basename(native_id).strip(".") or "-")
-    names = [name for name in list_names(below) if name.endswith(".jsonl")]
-    return [main, *(os.path.join(below, name) for name in names[:MOST_SUBAGENTS])]
+    return [main, *list_newest(below)]
 
 
 def _is_named(name: str, native_id: str) -> bool:
