@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from holdfast.clients.transcript import TranscriptReader
 
 FOLDER = Path(__file__).with_name("transcripts")
+CLIENTS = tuple(sorted(path.name for path in FOLDER.iterdir()))  # those that write lines of JSON
 MOST_BYTES = 1 << 20
 HOOKS = ".hooks"
 

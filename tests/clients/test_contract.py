@@ -154,7 +154,9 @@ def test_an_event_with_a_key_is_named_by_its_session_and_its_key_alone(name: str
 
 def test_a_second_prompt_in_the_same_turn_is_another_event(name: str):
     """Said while the model was at work, and reported with the id of the turn that it is in."""
-    event_name = next(iter(load_expected(name)))
+    event_name, kept = next(iter(load_expected(name).items()))
+    if kept["key"] and len(kept["key"].split(":")) == 2:
+        pytest.skip("each message has an id of its own")
     payload = payloads(name)[event_name]
     first, second = (
         get_client(name).parse(event_name, {**payload, "prompt": text})

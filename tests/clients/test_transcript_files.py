@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import clients
 from holdfast.clients import transcript
+from tests.clients import golden
 from tests.clients.golden import FOLDER, get_reader_of, read_all
 
 HOME_FOLDER = "/home/dev/project"  # where the sessions of the samples were
@@ -81,7 +81,7 @@ def test_a_resumed_session_of_gemini_is_the_largest_file_with_its_id(tmp_path: P
     assert reader.find_sources("other-id", str(stub)) == [str(stub)]
 
 
-@pytest.mark.parametrize("name", clients.CLIENTS)
+@pytest.mark.parametrize("name", golden.CLIENTS)
 def test_a_transcript_that_is_not_there_is_its_own_only_source(name: str, tmp_path: Path):
     reader = get_reader_of(FOLDER / name / "tools.jsonl")
     for path in (str(tmp_path / "2026/11/17/missing.jsonl"), "", "missing", "/", "a\x00b"):
@@ -198,7 +198,7 @@ def test_no_more_than_fifty_are_found_and_no_more_than_their_heads_are_read(
     assert len(sizes) <= 500
 
 
-@pytest.mark.parametrize("name", clients.CLIENTS)
+@pytest.mark.parametrize("name", golden.CLIENTS)
 def test_a_home_without_the_client_has_no_transcripts(name: str, tmp_path: Path):
     assert list_found(name, tmp_path) == []
     (tmp_path / f".{name}").write_text("a file in the place of a folder")

@@ -269,7 +269,7 @@ def test_any_bytes_in_pages_of_any_size_come_to_an_end(data: st.DataObject, tmp_
 # --- files that are not there, or not the same ----------------------------------------------------
 
 
-@pytest.fixture(params=clients.CLIENTS)
+@pytest.fixture(params=golden.CLIENTS)
 def name(request: pytest.FixtureRequest) -> str:
     value: str = request.param
     return value

@@ -63,6 +63,8 @@ START, PROMPT, CALL, TURN_END, SUBAGENT_END, END = (
     "subagent_end",
     "end",
 )
+# The kind of a key: a prompt of which a hook has the id of its turn only.
+TURN = "turn"
 # The name of a session that `init` and `doctor` make up to see whether an installed hook answers.
 CHECK_ID = "holdfast-check"
 # In the place of an event's type, where a hook reports a change of its session and no event.
@@ -202,8 +204,7 @@ def parse_common(
     key = None
     if event_name in keys:
         kind, field = keys[event_name]
-        native = payload.get(field)
-        key = make_key(kind, name_prompt(native, content) if role == "user" else native)
+        key = _find_key(kind, payload.get(field), content)
     if key is None:
         event_id = _make_event_id(client, native_id, event_name, payload, content, parts)
     else:
@@ -221,6 +222,12 @@ def parse_common(
     )
 
 
+def _find_key(kind: str, native: object, content: str) -> str | None:
+    if kind == TURN:
+        return make_key("prompt", name_prompt(native, content))
+    return make_key(kind, native)
+
+
 def make_key(kind: str, native: object) -> str | None:
     """The key of an event by an id of the client's own, where it is one."""
     if not isinstance(native, str) or not 0 < len(native) <= KEY_CHARS:
@@ -233,7 +240,7 @@ def name_prompt(turn_id: object, text: str) -> str | None:
 
     White space does not count: a command comes with another one to the transcript.
     """
-    if make_key("prompt", turn_id) is None:
+    if make_key(TURN, turn_id) is None:
         return None
     words = " ".join(text.split())
     return f"{turn_id}:{canonical.sha256(words.encode('utf-8', 'replace')).hex()[:16]}"

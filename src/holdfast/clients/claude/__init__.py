@@ -8,6 +8,7 @@ from holdfast.clients.contract import (
     PROMPT,
     START,
     SUBAGENT_END,
+    TURN,
     TURN_END,
     HookEvent,
     parse_common,
@@ -27,7 +28,7 @@ MESSAGES = {
 }
 TOOLS = {"PostToolUse": "tool_response", "PostToolUseFailure": "error"}
 KEYS = {
-    "UserPromptSubmit": ("prompt", "prompt_id"),
+    "UserPromptSubmit": (TURN, "prompt_id"),
     "PostToolUse": ("tool", "tool_use_id"),
     "PostToolUseFailure": ("tool", "tool_use_id"),
 }

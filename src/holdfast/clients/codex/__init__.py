@@ -8,6 +8,7 @@ from holdfast.clients.contract import (
     PROMPT,
     START,
     SUBAGENT_END,
+    TURN,
     TURN_END,
     HookEvent,
     parse_common,
@@ -27,7 +28,7 @@ MESSAGES = {
 }
 TOOLS = {"PostToolUse": "tool_response"}
 KEYS = {
-    "UserPromptSubmit": ("prompt", "turn_id"),
+    "UserPromptSubmit": (TURN, "turn_id"),
     "PostToolUse": ("tool", "tool_use_id"),
 }
 EVENTS = (*MESSAGES, *TOOLS)
