@@ -129,7 +129,7 @@ def test_status_names_a_hook_that_is_unknown_once(run: Call):
     assert data["last_hook_failure"] is None
     assert text.out.splitlines()[-1] == (
         "Hooks      unknown event UserPromtSubmit of claude was ignored; known: UserPromptSubmit, "
-        "Stop, PostToolUse, PostToolUseFailure, SessionStart, SessionEnd, PreToolUse"
+        "Stop, PostToolUse, PostToolUseFailure, SessionStart, PreToolUse, SubagentStop, SessionEnd"
     )
     assert text.code == 0
 
