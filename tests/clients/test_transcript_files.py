@@ -43,17 +43,19 @@ def test_the_subagents_of_claude_are_found_beside_the_session():
 
 
 def test_the_subagents_of_codex_are_found_by_their_first_line(tmp_path: Path):
+    native_id = "01a1ea53-ccbc-7141-9d5c-8ba5b55e09e8"
     day, next_day = tmp_path / "sessions/2026/11/17", tmp_path / "sessions/2026/12/01"
-    main = put("codex/subagents.jsonl", day / "rollout-2026-11-17T16-25-22-a.jsonl")
+    main = put("codex/subagents.jsonl", day / f"rollout-2026-11-17T16-25-22-{native_id}.jsonl")
     child = put("codex/subagent-child.jsonl", day / "rollout-2026-11-17T16-25-23-b.jsonl")
     later = put("codex/subagent-child.jsonl", next_day / "rollout-2026-12-01T08-00-00-c.jsonl")
     put("codex/tools.jsonl", day / "rollout-2026-11-17T16-30-00-d.jsonl")
     put("codex/subagent-child.jsonl", day / "rollout-2026-11-17T09-00-00-e.jsonl")  # older
     reader = get_reader_of(FOLDER / "codex/tools.jsonl")
 
-    sources = reader.find_sources("01a1ea53-ccbc-7141-9d5c-8ba5b55e09e8", str(main))
+    sources = reader.find_sources(native_id, str(main))
 
     assert sources == [str(main), str(child), str(later)]
+    assert reader.find_sources(native_id, str(child)) == sources  # a hook of the subagent
 
 
 def test_a_rewind_of_codex_is_another_file_of_the_same_session(tmp_path: Path):

@@ -58,12 +58,17 @@ HARNESS_TAGS = (
 
 
 def find_sources(native_id: str, path: str) -> list[str]:
-    """Its own files, of which a rewind begins another, and then those of its subagents."""
+    """Its own files, of which a rewind begins another, and then those of its subagents.
+
+    A hook of a subagent names the file of that one, with the id of the session.
+    """
     rollouts = _list_since(native_id, path)
     own = [other for other in rollouts if native_id in os.path.basename(other)]
-    rest = [other for other in rollouts if native_id not in os.path.basename(other)]
+    if path in own or not own:
+        own = [path, *(other for other in own if other != path)]
+    rest = [other for other in rollouts if other not in own]
     children = [other for other in rest[-MOST_LOOKED_AT:] if _is_child(other, native_id)]
-    return [path, *(other for other in own if other != path), *children[-MOST_SUBAGENTS:]]
+    return [*own, *children[-MOST_SUBAGENTS:]]
 
 
 def _list_since(native_id: str, path: str) -> list[str]:
