@@ -240,33 +240,58 @@ class Installation:
                     os.rmdir(folder)
 
     def _write(self, path: str, target: str, old: bytes | None, new: bytes | None) -> None:
+        """Everything slow is done before the bytes are compared, so that hardly a moment is left
+        in which somebody else could write.
+        """
+        draft = None
         try:
             _check_writable(path, target)
+            if new is not None:
+                draft = self._write_draft(target, new)
             if _read(path, target) != old:
                 raise _WrittenMeanwhile(path)
-            if new is None:
+            if draft is None:
                 os.unlink(target)
             else:
-                self._replace(target, new)
+                os.rename(draft, target)
+            _sync_folder(os.path.dirname(target))
         except OSError as error:
             raise SettingsFileError(path, (error.strerror or str(error)).lower()) from None
-
-    def _replace(self, target: str, data: bytes) -> None:
-        folder, name = os.path.split(target)
-        folder_mode = 0o755 if self.inside else 0o700
-        for missing in reversed(_list_missing(folder)):
-            os.mkdir(missing, folder_mode)
-        mode, owner = SHARED_FILE if self.inside else OWN_FILE, None
-        with suppress(FileNotFoundError):
-            found = os.stat(target)
-            mode, owner = stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)
-        folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            files.write_atomic_at(folder_fd, name, data, mode=mode)
-            if owner:
-                os.chown(name, *owner, dir_fd=folder_fd)
         finally:
-            os.close(folder_fd)
+            if draft is not None:
+                with suppress(FileNotFoundError):
+                    os.unlink(draft)
+
+    def _write_draft(self, target: str, data: bytes) -> str:
+        """Beside the file, with its owner and mode."""
+        folder = os.path.dirname(target)
+        for missing in reversed(_list_missing(folder)):
+            os.mkdir(missing, 0o755 if self.inside else 0o700)
+        draft = os.path.join(folder, f".holdfast-{os.urandom(8).hex()}.tmp")
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            mode = SHARED_FILE if self.inside else OWN_FILE
+            with suppress(FileNotFoundError):
+                found = os.stat(target)
+                mode = stat.S_IMODE(found.st_mode)
+                os.fchown(fd, found.st_uid, found.st_gid)
+            os.fchmod(fd, mode)
+            files.write_all(fd, data)
+            os.fsync(fd)
+        except BaseException:
+            os.unlink(draft)
+            raise
+        finally:
+            os.close(fd)
+        return draft
+
+
+def _sync_folder(folder: str) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        files.sync_folder(fd)
+    finally:
+        os.close(fd)
 
 
 def _check_writable(path: str, target: str) -> None:
