@@ -7,14 +7,14 @@ import pytest
 
 from holdfast.clients.config_file import parse_json
 from holdfast.clients.opencode import MOMENTS, setup
-from holdfast.clients.setup import OWN_MARK, Place
+from holdfast.clients.setup import OWN_MARK, SetupPlace
 
 SHIM = "/home/dev/.local/share/holdfast/bin/holdfast"
 FRAME = "\x1b[0m\n┌  MCP Servers\n│\n{}\n│\n└  1 server(s)\n"
 
 
-def make_place(home: Path, **environment: str) -> Place:
-    return Place(
+def make_place(home: Path, **environment: str) -> SetupPlace:
+    return SetupPlace(
         user_folder=str(home),
         environment=environment,
         worktree=str(home / "payouts"),

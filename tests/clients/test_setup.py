@@ -12,7 +12,14 @@ import pytest
 from holdfast.clients import CLIENTS, config_file, find_client, shim
 from holdfast.clients.errors import SettingsFileBusyError, SettingsFileError
 from holdfast.clients.installation import Installation
-from holdfast.clients.setup import JsonEdit, Member, OwnFile, Place, find_setup, make_hook_command
+from holdfast.clients.setup import (
+    JsonEdit,
+    Member,
+    OwnFile,
+    SetupPlace,
+    find_setup,
+    make_hook_command,
+)
 from tests.rig.fake_clients import Desk
 
 TOOLS = ("session", "memory")
@@ -23,8 +30,8 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def place(desk: Desk, **environment: str) -> Place:
-    return Place(
+def place(desk: Desk, **environment: str) -> SetupPlace:
+    return SetupPlace(
         user_folder=str(desk.home),
         environment={**desk.environment, **environment},
         worktree=str(desk.worktree),
@@ -414,7 +421,7 @@ def test_an_older_command_of_ours_is_replaced(desk: Desk):
 def test_hooks_of_another_data_folder_give_way(desk: Desk):
     """Else every hook would fire twice."""
     install(desk, "claude")
-    other = Place(**{**vars(place(desk)), "shim": "/other/bin/holdfast"})
+    other = SetupPlace(**{**vars(place(desk)), "shim": "/other/bin/holdfast"})
     edits = find_setup("claude").list_edits(other)
 
     Installation(str(desk.home / "other-data")).install("claude", edits)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,27 +31,27 @@ _SCALAR = re.compile(
 
 
 @dataclass(frozen=True)
-class Node:
+class JsonNode:
     """A value and where it stands in the text."""
 
     start: int
     end: int
     value: Any
-    items: tuple[Item, ...] = ()
+    items: tuple[JsonItem, ...] = ()
     opens: str = ""  # the bracket of an object or an array
 
-    def find(self, key: str | int) -> Node | None:
+    def find(self, key: str | int) -> JsonNode | None:
         if isinstance(key, int):
             return self.items[key].node if key < len(self.items) else None
         return next((item.node for item in self.items if item.key == key), None)
 
 
 @dataclass(frozen=True)
-class Item:
+class JsonItem:
     """A member of an object or an element of an array."""
 
     start: int
-    node: Node
+    node: JsonNode
     comma: int | None  # where the comma behind it stands
     key: str | None = None
 
@@ -69,7 +68,7 @@ class _Parser:
     text: str
     at: int = 0
 
-    def parse_document(self) -> Node:
+    def parse_document(self) -> JsonNode:
         self.at = 1 if self.text.startswith(BOM) else 0
         self._skip()
         root = self._parse_value(0)
@@ -78,7 +77,7 @@ class _Parser:
             raise self._make_error("there is more after the end")
         return root
 
-    def _parse_value(self, depth: int) -> Node:
+    def _parse_value(self, depth: int) -> JsonNode:
         if depth > DEPTH:
             raise self._make_error("it is nested too deep")
         if self.text.startswith(("{", "["), self.at):
@@ -87,7 +86,7 @@ class _Parser:
         if match is None:
             raise self._make_error("a value is missing or cannot be read")
         self.at = match.end()
-        return Node(match.start(), match.end(), self._read_scalar(match))
+        return JsonNode(match.start(), match.end(), self._read_scalar(match))
 
     def _read_scalar(self, match: re.Match[str]) -> Any:
         try:
@@ -96,10 +95,10 @@ class _Parser:
             self.at = match.start()
             raise self._make_error("a value cannot be read") from None
 
-    def _parse_container(self, depth: int) -> Node:
+    def _parse_container(self, depth: int) -> JsonNode:
         start, opens = self.at, self.text[self.at]
         closes = "}" if opens == "{" else "]"
-        items: list[Item] = []
+        items: list[JsonItem] = []
         self.at += 1
         self._skip()
         while not self.text.startswith(closes, self.at):
@@ -110,9 +109,9 @@ class _Parser:
         value: Any = [item.node.value for item in items]
         if opens == "{":
             value = self._join_members(items)
-        return Node(start, self.at, value, tuple(items), opens)
+        return JsonNode(start, self.at, value, tuple(items), opens)
 
-    def _join_members(self, items: list[Item]) -> dict[str, Any]:
+    def _join_members(self, items: list[JsonItem]) -> dict[str, Any]:
         value: dict[str, Any] = {}
         for item in items:
             assert item.key is not None
@@ -122,7 +121,7 @@ class _Parser:
             value[item.key] = item.node.value
         return value
 
-    def _parse_item(self, opens: str, depth: int) -> Item:
+    def _parse_item(self, opens: str, depth: int) -> JsonItem:
         start, key = self.at, None
         if opens == "{":
             key = self._parse_key()
@@ -133,7 +132,7 @@ class _Parser:
             comma = self.at
             self.at += 1
             self._skip()
-        return Item(start, node, comma, key)
+        return JsonItem(start, node, comma, key)
 
     def _parse_key(self) -> str:
         match = _SCALAR.match(self.text, self.at)
@@ -167,7 +166,7 @@ def is_blank(text: str) -> bool:
     return not text.removeprefix(BOM).strip(_SPACE)
 
 
-def _parse(text: str) -> Node:
+def _parse(text: str) -> JsonNode:
     return _Parser(text).parse_document()
 
 
@@ -206,11 +205,11 @@ def _is_equal(left: Any, right: Any) -> bool:
 
 def _make_document(text: str) -> str:
     bom = BOM if text.startswith(BOM) else ""
-    newline = _find_newline(text)
+    newline = find_newline(text)
     return f"{bom}{{{newline}}}{newline}"
 
 
-def _descend(root: Node, keys: Keys, last: str = "") -> tuple[Node, list[str]]:
+def _descend(root: JsonNode, keys: Keys, last: str = "") -> tuple[JsonNode, list[str]]:
     """As far as there is something: the node, and the keys that are missing below it.
 
     `last` is the bracket that what the keys end at must begin with, where that matters.
@@ -227,13 +226,13 @@ def _descend(root: Node, keys: Keys, last: str = "") -> tuple[Node, list[str]]:
     return node, []
 
 
-def _require(node: Node, opens: str, keys: Keys) -> None:
+def _require(node: JsonNode, opens: str, keys: Keys) -> None:
     if node.opens != opens:
         name = ".".join(map(str, keys)) or "the whole of it"
         raise ValueError(f"{name} is not {'an array' if opens == '[' else 'an object'}")
 
 
-def _append(text: str, container: Node, key: str | None, value: Any) -> str:
+def _append(text: str, container: JsonNode, key: str | None, value: Any) -> str:
     if not container.items:
         return _fill(text, container, key, value)
     last = container.items[-1]
@@ -241,7 +240,7 @@ def _append(text: str, container: Node, key: str | None, value: Any) -> str:
     if lead is None:
         body = _print(key, value)
         return _splice(text, last, f" {body}", last.end if last.comma is None else last.comma + 1)
-    newline = _find_newline(text)
+    newline = find_newline(text)
     unit = _find_unit(text, container, lead)
     body = _print(key, value, newline=newline, lead=lead, unit=unit)
     behind = last.end if last.comma is None else last.comma + 1
@@ -250,21 +249,21 @@ def _append(text: str, container: Node, key: str | None, value: Any) -> str:
     return _splice(text, last, f"{newline}{lead}{body}", at)
 
 
-def _splice(text: str, last: Item, addition: str, at: int) -> str:
+def _splice(text: str, last: JsonItem, addition: str, at: int) -> str:
     """After the last item; a comma goes where the file's own style wants one."""
     if last.comma is None:
         return f"{text[: last.end]},{text[last.end : at]}{addition}{text[at:]}"
     return f"{text[:at]}{addition},{text[at:]}"
 
 
-def _fill(text: str, container: Node, key: str | None, value: Any) -> str:
+def _fill(text: str, container: JsonNode, key: str | None, value: Any) -> str:
     """The first item: behind the comments that stand there, on a line of its own."""
     inside = text[container.start + 1 : container.end - 1]
     kept = inside.rstrip(_SPACE)
     at = container.start + 1 + len(kept)
     if "\n" not in text:
         return f"{text[:at]}{_print(key, value)}{text[at:]}"
-    newline = _find_newline(text)
+    newline = find_newline(text)
     outer = _find_line_indent(text, container.start)
     lead = outer + _find_file_unit(text)
     body = _print(key, value, newline=newline, lead=lead, unit=_find_file_unit(text))
@@ -274,12 +273,12 @@ def _fill(text: str, container: Node, key: str | None, value: Any) -> str:
     return f"{text[:at]}{newline}{lead}{body}{rest}"
 
 
-def _replace(text: str, node: Node, value: Any) -> str:
+def _replace(text: str, node: JsonNode, value: Any) -> str:
     lead = _find_line_indent(text, node.start)
     body = json.dumps(value, ensure_ascii=False)
     if "\n" in text:
         body = _print(
-            None, value, newline=_find_newline(text), lead=lead, unit=_find_file_unit(text)
+            None, value, newline=find_newline(text), lead=lead, unit=_find_file_unit(text)
         )
     return f"{text[: node.start]}{body}{text[node.end :]}"
 
@@ -293,7 +292,7 @@ def _print(
     return name + body.replace("\n", f"{newline}{lead}")
 
 
-def _find_newline(text: str) -> str:
+def find_newline(text: str) -> str:
     at = text.find("\n")
     is_windows = at > 0 and text[at - 1] == "\r"
     return "\r\n" if is_windows else "\n"
@@ -311,7 +310,7 @@ def _find_line_indent(text: str, at: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _find_unit(text: str, container: Node, lead: str) -> str:
+def _find_unit(text: str, container: JsonNode, lead: str) -> str:
     outer = _find_line_indent(text, container.start)
     if lead.startswith(outer) and lead != outer:
         return lead[len(outer) :]
@@ -360,12 +359,12 @@ def remove_elements(text: str, keys: Keys, is_ours: Callable[[Any], bool], befor
     return text
 
 
-def _is_new(item: Item, is_ours: Callable[[Any], bool], known: list[Any]) -> bool:
+def _is_new(item: JsonItem, is_ours: Callable[[Any], bool], known: list[Any]) -> bool:
     value = item.node.value
     return is_ours(value) and not any(_is_equal(value, other) for other in known)
 
 
-def _remove_at(text: str, keys: Keys, is_meant: Callable[[Item], bool], before: str) -> str:
+def _remove_at(text: str, keys: Keys, is_meant: Callable[[JsonItem], bool], before: str) -> str:
     """Remove the first item that is meant from the container above the last key."""
     above = list(keys[:-1])
     container, _ = _descend(_parse(text), above)
@@ -379,7 +378,7 @@ def _remove_at(text: str, keys: Keys, is_meant: Callable[[Item], bool], before: 
     return _restore_inside(text, above, before, old)
 
 
-def _cut(text: str, container: Node, index: int) -> str:
+def _cut(text: str, container: JsonNode, index: int) -> str:
     item = container.items[index]
     start = _find_cut_start(text, item.start)
     end = item.end
@@ -401,7 +400,7 @@ def _find_cut_start(text: str, start: int) -> int:
     return at - 1 if text[at - 1] == "\r" else at
 
 
-def _restore_inside(text: str, keys: Keys, before: str, old: Node | None) -> str:
+def _restore_inside(text: str, keys: Keys, before: str, old: JsonNode | None) -> str:
     """An object or array that is empty again looks as it did, if nobody has written into it."""
     node, _ = _descend(_parse(text), keys)
     if old is None or old.items:
@@ -413,10 +412,10 @@ def _restore_inside(text: str, keys: Keys, before: str, old: Node | None) -> str
     return f"{text[: node.start + 1]}{inside}{text[node.end - 1 :]}"
 
 
-def _find_node(text: str, keys: Keys) -> Node | None:
+def _find_node(text: str, keys: Keys) -> JsonNode | None:
     if is_blank(text):
         return None
-    node: Node | None = _parse(text)
+    node: JsonNode | None = _parse(text)
     for key in keys:
         opens = "[" if isinstance(key, int) else "{"
         if node is None or node.opens != opens:
@@ -467,98 +466,3 @@ def _list_handlers_of(group: Any) -> list[dict[str, Any]]:
     if not isinstance(handlers, list):
         return []
     return [handler for handler in handlers if isinstance(handler, dict)]
-
-
-# --- TOML -----------------------------------------------------------------------------------------
-
-
-_HEADER = re.compile(r"^[ \t]*\[+([^\[\]\r\n]+)\]+[ \t]*(?:#[^\r\n]*)?\r?$")
-
-
-def put_table(text: str, name: str, lines: Sequence[str], mark: str) -> str:
-    """The text with a table at its end, after a comment that says whose it is."""
-    known = _find_table(parse_toml(text), name)
-    wanted = tomllib.loads("\n".join(lines))
-    if known == wanted:
-        return text
-    if known is not None:
-        text = remove_table(text, name, mark, text)
-    newline = _find_newline(text)
-    gap = ""
-    if text:
-        gap = newline if text.endswith("\n") else newline * 2
-    block = newline.join([f"# {mark}", f"[{name}]", *lines, ""])
-    return _check_toml(f"{text}{gap}{block}", name, parse_toml(text), wanted)
-
-
-def remove_table(text: str, name: str, mark: str, before: str) -> str:
-    """The text without a table and the tables below it, wherever they were moved to.
-
-    Comments between its lines stay, because only the first of them is ours. No line marks its end:
-    a client puts its own tables before the last comment of the file.
-    """
-    value = parse_toml(text)
-    if _find_table(value, name) is None:
-        return text
-    kept: list[str] = []
-    is_inside = False
-    for line in text.splitlines(keepends=True):
-        match = _HEADER.match(line.rstrip("\n"))
-        if match:
-            header = match[1].replace(" ", "")
-            is_inside = header == name or header.startswith(f"{name}.")
-            if is_inside:
-                _drop_mark(kept, mark)
-        is_foreign = not line.strip() or line.lstrip().startswith("#")
-        if is_foreign or not is_inside:
-            kept.append(line)
-    left = "".join(kept)
-    if left == f"{before}{_find_newline(text)}":  # the end of its last line was put there too
-        left = before
-    return _check_toml(left, name, value, None)
-
-
-def _drop_mark(kept: list[str], mark: str) -> None:
-    """With the empty line above, which was put there too."""
-    if not kept or kept[-1].strip() != f"# {mark}":
-        return
-    kept.pop()
-    if kept and not kept[-1].strip():
-        kept.pop()
-
-
-def parse_toml(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text.removeprefix(BOM))
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(str(error).lower()) from None
-
-
-def _find_table(value: Any, name: str) -> Any:
-    for key in name.split("."):
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def _check_toml(text: str, name: str, before: dict[str, Any], table: Any) -> str:
-    """Lines can be misread (a text of several lines), so the values are compared in the end."""
-    try:
-        value = tomllib.loads(text.removeprefix(BOM))
-    except tomllib.TOMLDecodeError:
-        value = {}
-    is_right = _find_table(value, name) == table
-    if is_right and _without(value, name) == _without(before, name):
-        return text
-    raise ValueError(f"the table {name} is written in a way that cannot be changed here")
-
-
-def _without(value: dict[str, Any], name: str) -> dict[str, Any]:
-    """The value without a table, and without the tables above that are empty then."""
-    first, _, rest = name.partition(".")
-    copy = dict(value)
-    if rest and isinstance(copy.get(first), dict):
-        copy[first] = _without(copy[first], rest)
-        if copy[first]:
-            return copy
-    copy.pop(first, None)
-    return copy

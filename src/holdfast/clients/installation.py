@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.clients.errors import SettingsFileBusyError, SettingsFileError
-from holdfast.clients.setup import MAX_BYTES, FileEdit
+from holdfast.clients.setup import MAX_BYTES, ConfigEdit
 from holdfast.errors import HoldfastError
 from holdfast.ground import files
 
@@ -30,10 +30,10 @@ OWN_FILE, SHARED_FILE = 0o600, 0o644
 
 
 @dataclass(frozen=True)
-class FileChange:
+class ConfigChange:
     """What a file is and what it becomes; None where there is no file."""
 
-    edit: FileEdit
+    edit: ConfigEdit
     target: str  # where the path leads: a manager of settings may have put a link there
     before: bytes | None
     after: bytes | None
@@ -63,17 +63,17 @@ class Installation:
         self.home, self.inside = home, inside
         self.record_path = os.path.join(home, RECORD)
 
-    def plan(self, edits: Sequence[FileEdit]) -> list[FileChange]:
+    def plan(self, edits: Sequence[ConfigEdit]) -> list[ConfigChange]:
         """What `install` would change; nothing where all of it is in already."""
         planned = [self._plan(edit) for edit in edits]
         return [change for change in planned if change.after != change.before]
 
-    def plan_removal(self, edits: Sequence[FileEdit]) -> list[FileChange]:
+    def plan_removal(self, edits: Sequence[ConfigEdit]) -> list[ConfigChange]:
         known = self._load()
         planned = [self._plan_removal(edit, known.get(edit.path)) for edit in edits]
         return [change for change in planned if change.after != change.before]
 
-    def install(self, client: str, edits: Sequence[FileEdit]) -> list[FileChange]:
+    def install(self, client: str, edits: Sequence[ConfigEdit]) -> list[ConfigChange]:
         """Put everything in, or nothing; what was changed."""
         files.private_folder(self.home)
         path = self.record_path
@@ -95,7 +95,7 @@ class Installation:
                 return changes
         raise SettingsFileBusyError(path)
 
-    def remove(self, edits: Sequence[FileEdit]) -> list[FileChange]:
+    def remove(self, edits: Sequence[ConfigEdit]) -> list[ConfigChange]:
         """Take everything out, or nothing; what was changed."""
         if not os.path.isdir(self.home):
             return []
@@ -124,23 +124,23 @@ class Installation:
 
     # --- planning ---------------------------------------------------------------------------------
 
-    def _plan(self, edit: FileEdit) -> FileChange:
+    def _plan(self, edit: ConfigEdit) -> ConfigChange:
         target = self._find_target(edit.path)
         before = _read(edit.path, target)
         after = edit.put_in(_decode(edit.path, before))
-        return FileChange(edit, target, before, after.encode())
+        return ConfigChange(edit, target, before, after.encode())
 
-    def _plan_removal(self, edit: FileEdit, entry: dict[str, Any] | None) -> FileChange:
+    def _plan_removal(self, edit: ConfigEdit, entry: dict[str, Any] | None) -> ConfigChange:
         target = self._find_target(edit.path)
         now = _read(edit.path, target)
         if now is None:
-            return FileChange(edit, target, None, None)
+            return ConfigChange(edit, target, None, None)
         is_known, original = self._find_original(entry)
         if entry and is_known and _hash(now) == entry.get("after"):
-            return FileChange(edit, target, now, original)
+            return ConfigChange(edit, target, now, original)
         text = _decode(edit.path, now)
         left = edit.take_out(text or "", _decode(edit.path, original))
-        return FileChange(edit, target, now, None if left is None else left.encode())
+        return ConfigChange(edit, target, now, None if left is None else left.encode())
 
     def _find_target(self, path: str) -> str:
         target = os.path.realpath(path)
@@ -151,7 +151,7 @@ class Installation:
     # --- the record -------------------------------------------------------------------------------
 
     def _describe(
-        self, client: str, changes: Sequence[FileChange], known: dict[str, Any]
+        self, client: str, changes: Sequence[ConfigChange], known: dict[str, Any]
     ) -> dict[str, Any]:
         return {
             change.path: self._describe_change(client, change, known.get(change.path))
@@ -159,7 +159,7 @@ class Installation:
         }
 
     def _describe_change(
-        self, client: str, change: FileChange, entry: dict[str, Any] | None
+        self, client: str, change: ConfigChange, entry: dict[str, Any] | None
     ) -> dict[str, Any]:
         original = change.before
         folders = _list_missing(os.path.dirname(change.target))
@@ -210,7 +210,7 @@ class Installation:
         if known or os.path.exists(self.record_path):
             files.write_atomic(self.record_path, f"{text}\n".encode())
 
-    def _forget(self, edits: Sequence[FileEdit], known: dict[str, Any]) -> None:
+    def _forget(self, edits: Sequence[ConfigEdit], known: dict[str, Any]) -> None:
         for edit in edits:
             entry = known.pop(edit.path, None)
             for folder in entry["folders"] if entry else ():
@@ -220,8 +220,8 @@ class Installation:
 
     # --- writing ----------------------------------------------------------------------------------
 
-    def _write_all(self, changes: Sequence[FileChange]) -> None:
-        done: list[FileChange] = []
+    def _write_all(self, changes: Sequence[ConfigChange]) -> None:
+        done: list[ConfigChange] = []
         try:
             for change in changes:
                 self._write(change.path, change.target, change.before, change.after)
@@ -233,40 +233,65 @@ class Installation:
                     self._remove_folders(change)
             raise
 
-    def _remove_folders(self, change: FileChange) -> None:
+    def _remove_folders(self, change: ConfigChange) -> None:
         if change.before is None:
             for folder in self._load().get(change.path, {}).get("folders", ()):
                 with suppress(OSError):
                     os.rmdir(folder)
 
     def _write(self, path: str, target: str, old: bytes | None, new: bytes | None) -> None:
+        """Everything slow is done before the bytes are compared, so that hardly a moment is left
+        in which somebody else could write.
+        """
+        draft = None
         try:
             _check_writable(path, target)
+            if new is not None:
+                draft = self._write_draft(target, new)
             if _read(path, target) != old:
                 raise _WrittenMeanwhile(path)
-            if new is None:
+            if draft is None:
                 os.unlink(target)
             else:
-                self._replace(target, new)
+                os.rename(draft, target)
+            _sync_folder(os.path.dirname(target))
         except OSError as error:
             raise SettingsFileError(path, (error.strerror or str(error)).lower()) from None
-
-    def _replace(self, target: str, data: bytes) -> None:
-        folder, name = os.path.split(target)
-        folder_mode = 0o755 if self.inside else 0o700
-        for missing in reversed(_list_missing(folder)):
-            os.mkdir(missing, folder_mode)
-        mode, owner = SHARED_FILE if self.inside else OWN_FILE, None
-        with suppress(FileNotFoundError):
-            found = os.stat(target)
-            mode, owner = stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid)
-        folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            files.write_atomic_at(folder_fd, name, data, mode=mode)
-            if owner:
-                os.chown(name, *owner, dir_fd=folder_fd)
         finally:
-            os.close(folder_fd)
+            if draft is not None:
+                with suppress(FileNotFoundError):
+                    os.unlink(draft)
+
+    def _write_draft(self, target: str, data: bytes) -> str:
+        """Beside the file, with its owner and mode."""
+        folder = os.path.dirname(target)
+        for missing in reversed(_list_missing(folder)):
+            os.mkdir(missing, 0o755 if self.inside else 0o700)
+        draft = os.path.join(folder, f".holdfast-{os.urandom(8).hex()}.tmp")
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            mode = SHARED_FILE if self.inside else OWN_FILE
+            with suppress(FileNotFoundError):
+                found = os.stat(target)
+                mode = stat.S_IMODE(found.st_mode)
+                os.fchown(fd, found.st_uid, found.st_gid)
+            os.fchmod(fd, mode)
+            files.write_all(fd, data)
+            os.fsync(fd)
+        except BaseException:
+            os.unlink(draft)
+            raise
+        finally:
+            os.close(fd)
+        return draft
+
+
+def _sync_folder(folder: str) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        files.sync_folder(fd)
+    finally:
+        os.close(fd)
 
 
 def _check_writable(path: str, target: str) -> None:

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from holdfast.clients import CLIENTS, find_client
 from holdfast.clients.contract import CHECK_ID, END
-from holdfast.clients.setup import ClientSetup, Place, find_setup
+from holdfast.clients.setup import ClientSetup, SetupPlace, find_setup
 from holdfast.storage.hook_marks import HookMarks
 
 VERSION_SECONDS = 20.0
@@ -106,7 +106,7 @@ def _find_client(name: str, environment: Mapping[str, str]) -> FoundClient | Non
     )
 
 
-def check_client(found: FoundClient, place: Place, home: str) -> ClientCheck:
+def check_client(found: FoundClient, place: SetupPlace, home: str) -> ClientCheck:
     setup = find_setup(found.name)
     started_at = time.time()
     hooks = list(setup.list_hooks(place).items())
@@ -139,7 +139,7 @@ def find_last_fired(name: str, marks: Mapping[str, Mark]) -> float | None:
     return max((at for at in fired if at), default=None)
 
 
-def check_clients(found: Sequence[FoundClient], place: Place, home: str) -> list[ClientCheck]:
+def check_clients(found: Sequence[FoundClient], place: SetupPlace, home: str) -> list[ClientCheck]:
     return _at_once(lambda client: check_client(client, place, home), found)
 
 
@@ -148,7 +148,7 @@ def _judge_hook(event: str, mark: Mark, started_at: float) -> HookCheck:
     return HookCheck(event, answers, mark.get("fired_at"))
 
 
-def _run_hook(event: str, command: str, place: Place) -> str | None:
+def _run_hook(event: str, command: str, place: SetupPlace) -> str | None:
     """The installed string as it is, with an environment that has next to nothing."""
     payload = {
         "session_id": CHECK_ID,
@@ -166,19 +166,19 @@ def _run_hook(event: str, command: str, place: Place) -> str | None:
     )
 
 
-def starts(place: Place) -> bool:
+def starts(place: SetupPlace) -> bool:
     """Whether the installed command finds the program; without one it says nothing."""
     environment = make_scrubbed_environment(place)
     output = _run([place.shim, "--version"], environment, VERSION_SECONDS)
     return bool(output) and _VERSION.search(output or "") is not None
 
 
-def make_scrubbed_environment(place: Place) -> dict[str, str]:
+def make_scrubbed_environment(place: SetupPlace) -> dict[str, str]:
     """What the strictest client leaves to what it starts."""
     return {"HOME": place.user_folder, "PATH": PLAIN_PATH}
 
 
-def reaches_server(program: str, setup: ClientSetup, place: Place) -> bool | None:
+def reaches_server(program: str, setup: ClientSetup, place: SetupPlace) -> bool | None:
     """By the client's own words, or by a handshake where it has none."""
     if setup.LIST_COMMAND is None:
         return bool(list_offered_tools(place))
@@ -187,7 +187,7 @@ def reaches_server(program: str, setup: ClientSetup, place: Place) -> bool | Non
     return None if output is None else setup.is_connected(output)
 
 
-def list_offered_tools(place: Place) -> list[str]:
+def list_offered_tools(place: SetupPlace) -> list[str]:
     """What the installed server command offers: `initialize` and `tools/list`."""
     introduction = {
         "protocolVersion": "2025-06-18",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
-from holdfast.clients import config_file
+from holdfast.clients import config_file, toml_file
 from holdfast.clients.errors import SettingsFileError
 from holdfast.errors import HoldfastError
 from holdfast.ground import files
@@ -26,7 +26,7 @@ SERVER = "holdfast"  # what our MCP server is called in every client
 
 
 @dataclass(frozen=True)
-class Place:
+class SetupPlace:
     """Whose settings are meant, and which program is written into them."""
 
     user_folder: str  # HOME
@@ -36,7 +36,7 @@ class Place:
     tools: Sequence[str]  # what our MCP server offers, by name
 
 
-class FileEdit(Protocol):
+class ConfigEdit(Protocol):
     """What is ours in one file. Both verbs raise SettingsFileError on a text that they cannot read.
 
     `take_out(put_in(text), text) == text`, byte for byte.
@@ -63,25 +63,25 @@ class ClientSetup(Protocol):
     CHECKED: tuple[int, ...]  # the newest version that was run with all of this
     LIST_COMMAND: tuple[str, ...] | None  # connects to MCP servers for real; None: it has none
 
-    def list_edits(self, place: Place) -> list[FileEdit]:
+    def list_edits(self, place: SetupPlace) -> list[ConfigEdit]:
         """Of the person's own files: hooks, MCP entry, permissions, commands."""
 
-    def list_project_edits(self, place: Place) -> list[FileEdit]:
+    def list_project_edits(self, place: SetupPlace) -> list[ConfigEdit]:
         """Of the repository's files: hooks alone, nothing that asks a colleague something.
 
         Empty where the client has no such file that is harmless without Holdfast.
         """
 
-    def list_hooks(self, place: Place) -> dict[str, str]:
+    def list_hooks(self, place: SetupPlace) -> dict[str, str]:
         """The shell command of each wired hook, exactly as the client will run it."""
 
-    def list_commands(self, place: Place) -> list[str]:
+    def list_commands(self, place: SetupPlace) -> list[str]:
         """The files of `/workspace.resume` and `/workspace.stop-conversation`, or their likes."""
 
     def is_connected(self, output: str) -> bool | None:
         """What the list command said about our server; None where it does not name it."""
 
-    def list_left(self, place: Place) -> list[str]:
+    def list_left(self, place: SetupPlace) -> list[str]:
         """What only the person can do now (trust, approval), a sentence each; often empty."""
 
 
@@ -250,7 +250,7 @@ class JsonEdit:
 
     def put_in(self, text: str | None) -> str:
         text = text or ""
-        with _named(self.path):
+        with _name_errors(self.path):
             for item in self.items:
                 text = item.put_in(text)
         return text
@@ -259,7 +259,7 @@ class JsonEdit:
         known, left = before or "", text
         if config_file.is_blank(text):
             return text
-        with _named(self.path):
+        with _name_errors(self.path):
             for item in reversed(self.items):
                 left = item.take_out(left, known)
             is_empty = config_file.parse_json(left) == {}
@@ -277,19 +277,19 @@ class TomlTable:
     lines: tuple[str, ...]
 
     def put_in(self, text: str | None) -> str:
-        with _named(self.path):
-            return config_file.put_table(text or "", self.name, self.lines, MARK)
+        with _name_errors(self.path):
+            return toml_file.put_table(text or "", self.name, self.lines, MARK)
 
     def take_out(self, text: str, before: str | None) -> str | None:
-        with _named(self.path):
-            left = config_file.remove_table(text, self.name, MARK, before or "")
+        with _name_errors(self.path):
+            left = toml_file.remove_table(text, self.name, MARK, before or "")
         if before is None and left != text and config_file.is_blank(left):
             return None
         return left
 
 
 @contextmanager
-def _named(path: str) -> Iterator[None]:
+def _name_errors(path: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:

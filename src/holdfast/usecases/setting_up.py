@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from holdfast.clients import CLIENTS, find_client, probing, shim
 from holdfast.clients.errors import NoClientError, ProgramMissingError
-from holdfast.clients.installation import FileChange, Installation
+from holdfast.clients.installation import ConfigChange, Installation
 from holdfast.clients.probing import ClientCheck, FoundClient
-from holdfast.clients.setup import ClientSetup, FileEdit, Place, find_setup
+from holdfast.clients.setup import ClientSetup, ConfigEdit, SetupPlace, find_setup
 from holdfast.errors import HoldfastError
 from holdfast.ground.settings import Settings, load_settings
 from holdfast.storage.enrolment import Enrolment
@@ -25,14 +25,14 @@ class ClientPlan:
     """What a client's set-up would change; `problem` says why it is left out."""
 
     client: FoundClient
-    edits: Sequence[FileEdit] = ()
-    changes: Sequence[FileChange] = ()
+    edits: Sequence[ConfigEdit] = ()
+    changes: Sequence[ConfigChange] = ()
     problem: str | None = None
 
 
 @dataclass(frozen=True)
 class SetupPlan:
-    place: Place
+    place: SetupPlace
     home: str
     clients: Sequence[ClientPlan]
     in_project: bool
@@ -44,7 +44,7 @@ class SetupPlan:
         return [plan for plan in self.clients if plan.problem is None]
 
     @property
-    def changes(self) -> list[FileChange]:
+    def changes(self) -> list[ConfigChange]:
         return [change for plan in self.usable for change in plan.changes]
 
 
@@ -59,8 +59,8 @@ class SetupResult:
 
 def make_place(
     settings: Settings, worktree: str, tools: Sequence[str], environment: Mapping[str, str]
-) -> Place:
-    return Place(
+) -> SetupPlace:
+    return SetupPlace(
         user_folder=os.path.expanduser("~"),
         environment=environment,
         worktree=worktree,
@@ -70,7 +70,7 @@ def make_place(
 
 
 def make_plan(
-    settings: Settings, place: Place, names: Sequence[str] = (), *, in_project: bool = False
+    settings: Settings, place: SetupPlace, names: Sequence[str] = (), *, in_project: bool = False
 ) -> SetupPlan:
     """Of the named clients, or of all that are found; nothing is written."""
     program = shim.find_program(settings.home, place.environment.get("PATH"))
@@ -91,7 +91,7 @@ def make_plan(
     )
 
 
-def _plan_client(installation: Installation, client: FoundClient, place: Place) -> ClientPlan:
+def _plan_client(installation: Installation, client: FoundClient, place: SetupPlace) -> ClientPlan:
     if client.problem:
         return ClientPlan(client, problem=client.problem)
     edits = _list_edits(find_setup(client.name), place, in_project=installation.inside is not None)
@@ -101,11 +101,11 @@ def _plan_client(installation: Installation, client: FoundClient, place: Place) 
         return ClientPlan(client, edits, problem=error.message)
 
 
-def _list_edits(setup: ClientSetup, place: Place, *, in_project: bool) -> list[FileEdit]:
+def _list_edits(setup: ClientSetup, place: SetupPlace, *, in_project: bool) -> list[ConfigEdit]:
     return setup.list_project_edits(place) if in_project else setup.list_edits(place)
 
 
-def _open_installation(home: str, place: Place, *, in_project: bool) -> Installation:
+def _open_installation(home: str, place: SetupPlace, *, in_project: bool) -> Installation:
     return Installation(home, inside=place.worktree if in_project else None)
 
 
@@ -151,16 +151,16 @@ def _check(plan: SetupPlan, done: Sequence[ClientPlan]) -> list[ClientCheck]:
 
 @dataclass(frozen=True)
 class RemovalResult:
-    changes: Sequence[FileChange]
+    changes: Sequence[ConfigChange]
     problems: Sequence[str]
 
 
-def remove_everything(settings: Settings, place: Place) -> RemovalResult:
+def remove_everything(settings: Settings, place: SetupPlace) -> RemovalResult:
     """Out of every client's files, wherever something was put; the data stays.
 
     The installed command goes last: until then every hook that is still there finds it.
     """
-    changes: list[FileChange] = []
+    changes: list[ConfigChange] = []
     problems: list[str] = []
     for name in CLIENTS:
         for installation, edits in _list_installed(settings.home, name, place):
@@ -176,13 +176,13 @@ def remove_everything(settings: Settings, place: Place) -> RemovalResult:
 
 
 def _list_installed(
-    home: str, name: str, place: Place
-) -> list[tuple[Installation, list[FileEdit]]]:
+    home: str, name: str, place: SetupPlace
+) -> list[tuple[Installation, list[ConfigEdit]]]:
     """In the person's own files, and in those of each repository that something was put into."""
     setup = find_setup(name)
     found = [(Installation(home), setup.list_edits(place))]
     for worktree in list_project_worktrees(home):
-        there = Place(place.user_folder, place.environment, worktree, place.shim, place.tools)
+        there = SetupPlace(place.user_folder, place.environment, worktree, place.shim, place.tools)
         found.append((Installation(home, inside=worktree), setup.list_project_edits(there)))
     return found
 
@@ -202,7 +202,7 @@ def list_installed_clients(home: str) -> list[str]:
 # --- looking --------------------------------------------------------------------------------------
 
 
-def find_lost_parts(home: str, name: str, place: Place) -> list[str]:
+def find_lost_parts(home: str, name: str, place: SetupPlace) -> list[str]:
     """The files of a client in which something of ours is missing, or that cannot be read."""
     installation = Installation(home)
     problems = []
@@ -229,7 +229,7 @@ class ClientUse:
     mean_chars: float  # handed over with each hook that can
 
 
-def describe_use(home: str, name: str, place: Place) -> ClientUse:
+def describe_use(home: str, name: str, place: SetupPlace) -> ClientUse:
     """From files alone: nothing is started."""
     setup, client = find_setup(name), find_client(name)
     assert client is not None
@@ -254,6 +254,6 @@ def find_title(name: str) -> str:
     return client.TITLE if client else name
 
 
-def is_program_found(place: Place) -> bool:
+def is_program_found(place: SetupPlace) -> bool:
     """Whether the installed command leads to a program, from an environment of next to nothing."""
     return probing.starts(place)

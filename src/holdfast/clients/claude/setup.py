@@ -11,12 +11,12 @@ from holdfast.clients.claude import MOMENTS, NAME
 from holdfast.clients.setup import (
     OWN_MARK,
     SERVER,
+    ConfigEdit,
     Element,
-    FileEdit,
     JsonEdit,
     Member,
     OwnFile,
-    Place,
+    SetupPlace,
     find_settings,
     find_value,
     make_groups,
@@ -34,7 +34,7 @@ NOT_TRUSTED = 'Claude Code asks once whether you trust this folder: choose "Yes"
 TIMEOUT_SECONDS = 10  # at the end of a session it would stop a hook after 1.5 otherwise
 
 
-def list_edits(place: Place) -> list[FileEdit]:
+def list_edits(place: SetupPlace) -> list[ConfigEdit]:
     permissions = [
         Element(("permissions", "allow"), f"mcp__{SERVER}__{tool}") for tool in place.tools
     ]
@@ -47,17 +47,17 @@ def list_edits(place: Place) -> list[FileEdit]:
     ]
 
 
-def list_project_edits(place: Place) -> list[FileEdit]:
+def list_project_edits(place: SetupPlace) -> list[ConfigEdit]:
     found = {event: make_portable_hook_command(NAME, event) for event in MOMENTS}
     path = os.path.join(place.worktree, ".claude", "settings.json")
     return [JsonEdit(path, make_groups(found, MATCHERS, timeout=TIMEOUT_SECONDS))]
 
 
-def list_hooks(place: Place) -> dict[str, str]:
+def list_hooks(place: SetupPlace) -> dict[str, str]:
     return {event: make_hook_command(place.shim, NAME, event) for event in MOMENTS}
 
 
-def list_commands(place: Place) -> list[str]:
+def list_commands(place: SetupPlace) -> list[str]:
     return [file.path for file in _list_command_files(place)]
 
 
@@ -68,7 +68,7 @@ def is_connected(output: str) -> bool | None:
     return "✔" in match[0] or match[0].endswith("Connected")
 
 
-def list_left(place: Place) -> list[str]:
+def list_left(place: SetupPlace) -> list[str]:
     left = []
     settings = find_settings(config_file.parse_json, _settings(place))
     if settings.get("disableAllHooks"):
@@ -87,21 +87,21 @@ def _is_trusted(projects: Any, folder: str) -> bool:
     return above != folder and _is_trusted(projects, above)
 
 
-def _folder(place: Place) -> str:
+def _folder(place: SetupPlace) -> str:
     moved = place.environment.get("CLAUDE_CONFIG_DIR")
     return moved or os.path.join(place.user_folder, ".claude")
 
 
-def _settings(place: Place) -> str:
+def _settings(place: SetupPlace) -> str:
     return os.path.join(_folder(place), "settings.json")
 
 
-def _state(place: Place) -> str:
+def _state(place: SetupPlace) -> str:
     moved = place.environment.get("CLAUDE_CONFIG_DIR")
     return os.path.join(moved or place.user_folder, ".claude.json")
 
 
-def _list_command_files(place: Place) -> list[OwnFile]:
+def _list_command_files(place: SetupPlace) -> list[OwnFile]:
     resume = commands.make_resume_text("$ARGUMENTS")
     return [
         _make_command(place, commands.RESUME, commands.RESUME_HINT, resume),
@@ -109,6 +109,6 @@ def _list_command_files(place: Place) -> list[OwnFile]:
     ]
 
 
-def _make_command(place: Place, name: str, hint: str, text: str) -> OwnFile:
+def _make_command(place: SetupPlace, name: str, hint: str, text: str) -> OwnFile:
     path = os.path.join(_folder(place), "commands", f"{name}.md")
     return OwnFile(path, f"---\ndescription: {hint}\n---\n<!-- {OWN_MARK} -->\n\n{text}")

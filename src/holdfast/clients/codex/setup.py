@@ -11,15 +11,15 @@ import os
 import re
 from typing import Any
 
-from holdfast.clients import commands, config_file
+from holdfast.clients import commands, config_file, toml_file
 from holdfast.clients.codex import MOMENTS, NAME
 from holdfast.clients.setup import (
     OWN_MARK,
     SERVER,
-    FileEdit,
+    ConfigEdit,
     JsonEdit,
     OwnFile,
-    Place,
+    SetupPlace,
     TomlTable,
     find_settings,
     find_text,
@@ -41,7 +41,7 @@ NOT_TRUSTED = (
 SKILLS = {commands.RESUME: "workspace-resume", commands.STOP: "workspace-stop"}
 
 
-def list_edits(place: Place) -> list[FileEdit]:
+def list_edits(place: SetupPlace) -> list[ConfigEdit]:
     groups = make_groups(list_hooks(place), MATCHERS, timeout=TIMEOUT_SECONDS)
     server = (
         f"command = {json.dumps(place.shim, ensure_ascii=False)}",
@@ -55,16 +55,16 @@ def list_edits(place: Place) -> list[FileEdit]:
     ]
 
 
-def list_project_edits(place: Place) -> list[FileEdit]:
+def list_project_edits(place: SetupPlace) -> list[ConfigEdit]:
     """None: it would ask every colleague to review the hooks."""
     return []
 
 
-def list_hooks(place: Place) -> dict[str, str]:
+def list_hooks(place: SetupPlace) -> dict[str, str]:
     return {event: make_hook_command(place.shim, NAME, event) for event in MOMENTS}
 
 
-def list_commands(place: Place) -> list[str]:
+def list_commands(place: SetupPlace) -> list[str]:
     return [file.path for file in _list_skills(place)]
 
 
@@ -72,8 +72,8 @@ def is_connected(output: str) -> bool | None:
     return None
 
 
-def list_left(place: Place) -> list[str]:
-    config = find_settings(config_file.parse_toml, _config(place))
+def list_left(place: SetupPlace) -> list[str]:
+    config = find_settings(toml_file.parse_toml, _config(place))
     if find_value(config, "features", "hooks") is False:
         return [HOOKS_OFF]
     state = find_value(config, "hooks", "state") or {}
@@ -82,7 +82,7 @@ def list_left(place: Place) -> list[str]:
     return [NOT_TRUSTED]
 
 
-def _is_trusted(place: Place, event: str, state: Any) -> bool:
+def _is_trusted(place: SetupPlace, event: str, state: Any) -> bool:
     """By the place of our handler in its file; the hash itself is Codex's own business."""
     command = make_hook_command(place.shim, NAME, event)
     text = find_text(_hooks_file(place))
@@ -94,19 +94,19 @@ def _is_trusted(place: Place, event: str, state: Any) -> bool:
     return f"{_hooks_file(place)}:{name}:{group}:{handler}" in state
 
 
-def _folder(place: Place) -> str:
+def _folder(place: SetupPlace) -> str:
     return place.environment.get("CODEX_HOME") or os.path.join(place.user_folder, ".codex")
 
 
-def _hooks_file(place: Place) -> str:
+def _hooks_file(place: SetupPlace) -> str:
     return os.path.join(_folder(place), "hooks.json")
 
 
-def _config(place: Place) -> str:
+def _config(place: SetupPlace) -> str:
     return os.path.join(_folder(place), "config.toml")
 
 
-def _list_skills(place: Place) -> list[OwnFile]:
+def _list_skills(place: SetupPlace) -> list[OwnFile]:
     asked_for = "what the person has typed behind the name of this skill"
     return [
         _make_skill(
@@ -116,7 +116,7 @@ def _list_skills(place: Place) -> list[OwnFile]:
     ]
 
 
-def _make_skill(place: Place, command: str, hint: str, text: str) -> OwnFile:
+def _make_skill(place: SetupPlace, command: str, hint: str, text: str) -> OwnFile:
     name = SKILLS[command]
     words = text.replace(f"/{commands.RESUME}", f"${SKILLS[commands.RESUME]}")
     path = os.path.join(_folder(place), "skills", name, "SKILL.md")

@@ -11,11 +11,11 @@ from holdfast.clients.gemini import MOMENTS, NAME
 from holdfast.clients.setup import (
     OWN_MARK,
     SERVER,
-    FileEdit,
+    ConfigEdit,
     JsonEdit,
     Member,
     OwnFile,
-    Place,
+    SetupPlace,
     find_settings,
     find_value,
     make_groups,
@@ -37,25 +37,25 @@ NOT_TRUSTED = (
 TRUSTED, PARENT_TRUSTED = "TRUST_FOLDER", "TRUST_PARENT"
 
 
-def list_edits(place: Place) -> list[FileEdit]:
+def list_edits(place: SetupPlace) -> list[ConfigEdit]:
     server = {"command": place.shim, "args": ["mcp"], "trust": True}
     entry = Member(("mcpServers", SERVER), server)
     groups = make_groups(list_hooks(place), MATCHERS, name=SERVER, timeout=TIMEOUT_MILLISECONDS)
     return [JsonEdit(_settings(place), (*groups, entry)), *_list_command_files(place)]
 
 
-def list_project_edits(place: Place) -> list[FileEdit]:
+def list_project_edits(place: SetupPlace) -> list[ConfigEdit]:
     found = {event: make_portable_hook_command(NAME, event) for event in MOMENTS}
     path = os.path.join(place.worktree, ".gemini", "settings.json")
     groups = make_groups(found, MATCHERS, name=SERVER, timeout=TIMEOUT_MILLISECONDS)
     return [JsonEdit(path, groups)]
 
 
-def list_hooks(place: Place) -> dict[str, str]:
+def list_hooks(place: SetupPlace) -> dict[str, str]:
     return {event: make_hook_command(place.shim, NAME, event) for event in MOMENTS}
 
 
-def list_commands(place: Place) -> list[str]:
+def list_commands(place: SetupPlace) -> list[str]:
     return [file.path for file in _list_command_files(place)]
 
 
@@ -66,7 +66,7 @@ def is_connected(output: str) -> bool | None:
     return match[0].endswith(" Connected")
 
 
-def list_left(place: Place) -> list[str]:
+def list_left(place: SetupPlace) -> list[str]:
     left = []
     settings = find_settings(config_file.parse_json, _settings(place))
     if find_value(settings, "hooksConfig", "enabled") is False:
@@ -77,7 +77,7 @@ def list_left(place: Place) -> list[str]:
     return left
 
 
-def _is_trusted(place: Place) -> bool:
+def _is_trusted(place: SetupPlace) -> bool:
     chosen = find_settings(config_file.parse_json, _in_folder(place, "trustedFolders.json"))
     return any(_covers(str(folder), choice, place.worktree) for folder, choice in chosen.items())
 
@@ -91,15 +91,15 @@ def _covers(folder: str, choice: object, worktree: str) -> bool:
     return os.path.commonpath([real, worktree]) == real
 
 
-def _in_folder(place: Place, name: str) -> str:
+def _in_folder(place: SetupPlace, name: str) -> str:
     return os.path.join(place.user_folder, ".gemini", name)
 
 
-def _settings(place: Place) -> str:
+def _settings(place: SetupPlace) -> str:
     return _in_folder(place, "settings.json")
 
 
-def _list_command_files(place: Place) -> list[OwnFile]:
+def _list_command_files(place: SetupPlace) -> list[OwnFile]:
     resume = commands.make_resume_text("{{args}}")
     return [
         _make_command(place, commands.RESUME, commands.RESUME_HINT, resume),
@@ -107,7 +107,7 @@ def _list_command_files(place: Place) -> list[OwnFile]:
     ]
 
 
-def _make_command(place: Place, name: str, hint: str, text: str) -> OwnFile:
+def _make_command(place: SetupPlace, name: str, hint: str, text: str) -> OwnFile:
     path = _in_folder(place, os.path.join("commands", f"{name}.toml"))
     return OwnFile(
         path, f'# {OWN_MARK}\ndescription = {json.dumps(hint)}\nprompt = """\n{text}"""\n'

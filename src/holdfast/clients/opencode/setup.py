@@ -15,11 +15,11 @@ from holdfast.clients.opencode import MOMENTS, NAME
 from holdfast.clients.setup import (
     OWN_MARK,
     SERVER,
-    FileEdit,
+    ConfigEdit,
     JsonEdit,
     Member,
     OwnFile,
-    Place,
+    SetupPlace,
     make_hook_command,
 )
 
@@ -49,7 +49,7 @@ class SettingsEdit(JsonEdit):
         return left
 
 
-def list_edits(place: Place) -> list[FileEdit]:
+def list_edits(place: SetupPlace) -> list[ConfigEdit]:
     server = {
         "type": "local",
         "command": [place.shim, "mcp"],
@@ -63,17 +63,17 @@ def list_edits(place: Place) -> list[FileEdit]:
     ]
 
 
-def list_project_edits(place: Place) -> list[FileEdit]:
+def list_project_edits(place: SetupPlace) -> list[ConfigEdit]:
     """None: a plugin in the repository would be loaded in every colleague's OpenCode."""
     return []
 
 
-def list_hooks(place: Place) -> dict[str, str]:
+def list_hooks(place: SetupPlace) -> dict[str, str]:
     """What the plugin runs, for a look whether it answers; the plugin itself needs no shell."""
     return {event: make_hook_command(place.shim, NAME, event) for event in MOMENTS}
 
 
-def list_commands(place: Place) -> list[str]:
+def list_commands(place: SetupPlace) -> list[str]:
     return [file.path for file in _list_command_files(place)]
 
 
@@ -85,7 +85,7 @@ def is_connected(output: str) -> bool | None:
     return match[1] == "connected"
 
 
-def list_left(place: Place) -> list[str]:
+def list_left(place: SetupPlace) -> list[str]:
     """It trusts what is in its folder."""
     return []
 
@@ -97,19 +97,19 @@ def make_plugin(shim: str) -> str:
     return text.replace("@MARK@", OWN_MARK).replace('"@SHIM@"', json.dumps(shim))
 
 
-def _find_settings_file(place: Place) -> str:
+def _find_settings_file(place: SetupPlace) -> str:
     """The one that is there; OpenCode reads both."""
     paths = [_in_folder(place, name) for name in SETTINGS]
     return next((path for path in paths if os.path.lexists(path)), paths[0])
 
 
-def _in_folder(place: Place, *names: str) -> str:
+def _in_folder(place: SetupPlace, *names: str) -> str:
     moved = place.environment.get("XDG_CONFIG_HOME")
     settings = moved or os.path.join(place.user_folder, ".config")
     return os.path.join(settings, "opencode", *names)
 
 
-def _list_command_files(place: Place) -> list[OwnFile]:
+def _list_command_files(place: SetupPlace) -> list[OwnFile]:
     resume = commands.make_resume_text("$ARGUMENTS")
     return [
         _make_command(place, commands.RESUME, commands.RESUME_HINT, resume),
@@ -117,6 +117,6 @@ def _list_command_files(place: Place) -> list[OwnFile]:
     ]
 
 
-def _make_command(place: Place, name: str, hint: str, text: str) -> OwnFile:
+def _make_command(place: SetupPlace, name: str, hint: str, text: str) -> OwnFile:
     path = _in_folder(place, "command", f"{name}.md")
     return OwnFile(path, f"---\ndescription: {hint}\n---\n<!-- {OWN_MARK} -->\n\n{text}")

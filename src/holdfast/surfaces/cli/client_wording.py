@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from holdfast.clients.installation import FileChange
+from holdfast.clients.installation import ConfigChange
 from holdfast.clients.probing import ClientCheck, FoundClient
 from holdfast.ground.text import cut
 from holdfast.ground.tokens import CHARS_PER_TOKEN
@@ -26,7 +26,7 @@ def shorten_path(path: str) -> str:
     return f"~/{path.removeprefix(own)}" if path.startswith(own) else path
 
 
-def format_diff(changes: Iterable[FileChange]) -> str:
+def format_diff(changes: Iterable[ConfigChange]) -> str:
     lines = []
     for change in changes:
         lines += change.make_diff().splitlines()
@@ -105,7 +105,7 @@ def check_to_dict(check: ClientCheck) -> dict[str, Any]:
     }
 
 
-def describe_removal(change: FileChange) -> str:
+def describe_removal(change: ConfigChange) -> str:
     path = shorten_path(change.path)
     return f"Removed {path}" if change.after is None else f"Took Holdfast out of {path}"
 
@@ -116,7 +116,7 @@ def describe_session(session: Session) -> str:
     return f"{session.name or session.id} ({title}, {begun})"
 
 
-def change_to_dict(change: FileChange) -> dict[str, Any]:
+def change_to_dict(change: ConfigChange) -> dict[str, Any]:
     return {
         "path": change.path,
         "is_new": change.before is None,

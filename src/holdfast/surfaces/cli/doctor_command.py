@@ -10,7 +10,7 @@ import click
 
 from holdfast.clients import probing
 from holdfast.clients.probing import ClientCheck, FoundClient
-from holdfast.clients.setup import Place
+from holdfast.clients.setup import SetupPlace
 from holdfast.errors import HoldfastError
 from holdfast.ground import files
 from holdfast.ground.settings import Settings, load_settings
@@ -59,7 +59,7 @@ def command() -> Output:
     return Output(data, "\n".join(lines), found.notes, exit_code=0 if is_well else 5)
 
 
-def diagnose(settings: Settings, place: Place) -> Diagnosis:
+def diagnose(settings: Settings, place: SetupPlace) -> Diagnosis:
     problems = [*_find_home_problems(settings.home)]
     installed = setting_up.list_installed_clients(settings.home)
     if not installed:
@@ -87,7 +87,7 @@ def _find_home_problems(home: str) -> Iterator[str]:
 
 
 def _find_client_problems(
-    home: str, name: str, client: FoundClient | None, place: Place
+    home: str, name: str, client: FoundClient | None, place: SetupPlace
 ) -> list[str]:
     title = setting_up.find_title(name)
     if client is None:
@@ -107,7 +107,9 @@ def _find_check_problems(check: ClientCheck) -> Iterator[str]:
         yield f"{check.title} has no /workspace commands. Run `holdfast init` again."
 
 
-def _list_notes(settings: Settings, place: Place, usable: Sequence[FoundClient]) -> Iterator[str]:
+def _list_notes(
+    settings: Settings, place: SetupPlace, usable: Sequence[FoundClient]
+) -> Iterator[str]:
     if Enrolment(settings.home).find(place.worktree) is None:
         yield SWITCHED_OFF.format(words.shorten_path(place.worktree))
     yield from (NEWER.format(client.describe()) for client in usable if client.is_newer)

@@ -27,6 +27,7 @@ NOTHING_SHARED = (
 )
 TWICE = "{} has the hooks in your user settings too, so here each of them fires twice"
 NO_MODEL = "Model calls made by Holdfast: 0"
+TRYING = "Writing, then trying whether each client reaches Holdfast …"
 NEXT = "Next: start a client here      Undo: holdfast uninstall"
 NEWER = "{} is newer than what Holdfast was checked with; `holdfast doctor` says whether it works"
 
@@ -61,6 +62,8 @@ def command(
         return Output(_plan_to_dict(plan), f"{about}\n{diff}".rstrip(), _list_notes(plan))
     if not yes:
         shared_context = _ask(plan, about, shared_context)
+    if not wants_json():
+        click.echo(TRYING, err=True)
     result = setting_up.apply_plan(plan)
     shared = _set_sharing(settings.home, place.worktree, shared_context)
     data = {**_plan_to_dict(plan), **_result_to_dict(result), "shared_context": shared}
