@@ -13,80 +13,14 @@ import pytest
 from holdfast.clients.opencode import transcript
 from holdfast.clients.transcript import Batch, Record
 from holdfast.observations.rules import grade_command
+from holdfast.storage.queries import read_blocks
+from tests.rig.opencode_program import Database
 
-DATA = Path(__file__).with_name("opencode_data")
 MOST_BYTES = 1 << 20
 PARENT = "ses_e15acc597ffeKKm3V7bvr1wrhY"
 SUBAGENT = "ses_e15ac6e1ffferPQuN7rAmq3oBS"
 FORK = "ses_e15ac3b4fffe6Lm4NlB9qaZ7Ym"
 COMPACTED = "ses_e1f46dddcffermrqzlgIc4skPr"
-
-
-class Database:
-    """OpenCode's file, with a connection that stays open as the program's does."""
-
-    def __init__(self, path: Path):
-        self.path = path
-        self.connection = apsw.Connection(str(path))
-        self.run("pragma journal_mode=wal")
-        self.run((DATA / "schema.sql").read_text())
-        self.run(
-            "insert into project (id, worktree, time_created, time_updated, sandboxes)"
-            " values ('p', '/home/dev/project', 0, 0, '')"
-        )
-
-    def run(self, statement: str, *args: object) -> list[Any]:
-        return list(self.connection.execute(statement, args))
-
-    def load(self, name: str) -> None:
-        """Rows as they were recorded: each message belongs to the session above it, and so on."""
-        session_id = message_id = ""
-        for line in (DATA / name).read_text().splitlines():
-            row = json.loads(line)
-            if "session" in row:
-                session_id = row["session"]
-                self.add_session(**row)
-            elif "message" in row:
-                message_id = row["message"]
-                self.add_message(session_id, message_id, row["time_created"], row["data"])
-            else:
-                self.add_part(session_id, message_id, row["part"], row["data"])
-
-    def add_session(
-        self,
-        session: str,
-        *,
-        parent_id: str | None = None,
-        directory: str = "/home/dev/project",
-        title: str = "",
-        agent: str = "build",
-        time_created: int = 1000,
-        time_updated: int = 1000,
-    ) -> None:
-        self.run(
-            "insert into session (id, project_id, parent_id, slug, directory, title, version,"
-            " agent, time_created, time_updated) values (?, 'p', ?, '', ?, ?, '1.18.33', ?, ?, ?)",
-            *(session, parent_id, directory, title, agent, time_created, time_updated),
-        )
-
-    def add_message(self, session: str, id_: str, time: int, data: Any) -> None:
-        text = data if isinstance(data, str) else json.dumps(data)
-        self.run("insert into message values (?, ?, ?, ?, ?)", id_, session, time, time, text)
-
-    def add_part(self, session: str, message: str, id_: str, data: Any) -> None:
-        text = data if isinstance(data, str) else json.dumps(data)
-        self.run("insert into part values (?, ?, ?, 0, 0, ?)", id_, message, session, text)
-
-    def ask(self, id_: str, time: int, text: str) -> None:
-        """A prompt of the person in session `s`."""
-        self.add_message("s", id_, time, {"role": "user"})
-        self.add_part("s", id_, f"prt_{id_}", {"type": "text", "text": text})
-
-    def answer(self, id_: str, time: int, *parts: Any, is_finished: bool = True) -> None:
-        times = {"created": time, "completed": time} if is_finished else {"created": time}
-        self.add_message("s", id_, time, {"role": "assistant", "time": times})
-        for number, part in enumerate(parts):
-            self.add_part("s", id_, f"prt_{id_}_{number}", part)
 
 
 @pytest.fixture
@@ -352,6 +286,18 @@ def test_a_message_that_is_too_big_does_not_stop_the_reading(database: Database)
 
     assert describe(batch.records) == [("user_message", "go on")]
     assert not batch.has_more
+
+
+def test_the_end_of_a_long_session_is_found_by_indexes(database: Database):
+    """Of a database of any size, only what is new is looked at."""
+    statements = {block.name: block.sql for block in read_blocks(transcript.QUERIES)}
+    del statements["list_sessions"]  # at a start alone, and there are not many
+    for statement in statements.values():
+        values = [None] * max(number for number in range(1, 9) if f"?{number}" in statement)
+        plan = database.run(f"explain query plan {statement}", *values)
+        steps = [step for *_, step in plan]
+        tables = [step for step in steps if " family" not in step and "json_each" not in step]
+        assert not [step for step in tables if step.startswith("SCAN")], steps
 
 
 # --- bad input ------------------------------------------------------------------------------------
