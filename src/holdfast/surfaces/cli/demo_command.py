@@ -100,8 +100,11 @@ class Stage:
             raise HoldfastError(f"`{typed}` exited with {done.returncode}: {answer}")
         return answer
 
-    def replay(self, client: str, event: str, **payload: Any) -> None:
-        """One real hook process with the payload that this program sends."""
+    def replay(self, client: str, event: str, **payload: Any) -> str:
+        """One real hook process with the payload that this program sends.
+
+        Returns what its model would read.
+        """
         self.say(f"  {client} → holdfast hook {client} {event}   [replayed]", fg="cyan")
         full = {
             "hook_event_name": event,
@@ -109,7 +112,11 @@ class Stage:
             "session_id": "demo-session",
             **payload,
         }
-        self._start(["hook", client, event], json.dumps(full))
+        answer = self._start(["hook", client, event], json.dumps(full)).stdout
+        if not answer:
+            return ""
+        text: str = json.loads(answer)["hookSpecificOutput"]["additionalContext"]
+        return text
 
     def call_tool(self, name: str, **arguments: Any) -> dict[str, Any]:
         """One call to a real `holdfast mcp` process, over its pipes."""

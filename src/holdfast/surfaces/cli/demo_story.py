@@ -35,6 +35,56 @@ MESSAGES = (
     ),
     ("user_message", "user", "No Redis: ops will not run another one."),
 )
+REQUEST = "give up after 8, and count the first delivery as attempt 1"
+ANSWER = "next_attempt() now stops at 8; the test of the last attempt still fails."
+TRANSCRIPT = (
+    {
+        "parentUuid": None,
+        "type": "user",
+        "message": {"role": "user", "content": REQUEST},
+        "promptId": "p1",
+        "promptSource": "typed",
+        "uuid": "r1",
+    },
+    {
+        "parentUuid": "r1",
+        "type": "assistant",
+        "message": {
+            "role": "assistant",
+            "content": [
+                {
+                    "type": "tool_use",
+                    "id": "t1",
+                    "name": "Bash",
+                    "input": {"command": "pytest -q tests/test_retry.py"},
+                }
+            ],
+        },
+        "uuid": "r2",
+    },
+    {
+        "parentUuid": "r2",
+        "type": "user",
+        "message": {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "t1",
+                    "content": "Exit code 1\nFAILED test_gives_up_after_8: assert 9 == 8",
+                    "is_error": True,
+                }
+            ],
+        },
+        "uuid": "r3",
+    },
+    {
+        "parentUuid": "r3",
+        "type": "assistant",
+        "message": {"role": "assistant", "content": [{"type": "text", "text": ANSWER}]},
+        "uuid": "r4",
+    },
+)
 STATE = '{"current_task": "retry.py", "blockers": ["schedule open"]}'
 
 
@@ -76,12 +126,17 @@ def night(stage: Stage) -> None:
 
 
 def friday(stage: Stage) -> None:
-    stage.chapter("Friday. An agent program reports by hook; the same hook twice is stored once.")
-    for _ in range(2):
-        stage.replay("claude", "UserPromptSubmit", prompt="give up after 8", prompt_id="p1")
+    stage.chapter("Friday. An agent program is used; its turns are read from its own transcript.")
+    path = os.path.join(stage.folder, "transcript.jsonl")
+    _write(path, "".join(json.dumps(record) + "\n" for record in TRANSCRIPT))
+    for _ in range(2):  # the same hook twice is stored once
+        stage.replay("claude", "UserPromptSubmit", prompt=REQUEST, prompt_id="p1")
     stage.replay(
-        "claude", "Stop", last_assistant_message="next_attempt() now stops at 8.", prompt_id="p1"
+        "claude", "Stop", transcript_path=path, last_assistant_message=ANSWER, prompt_id="p1"
     )
+    stage.note("then it is killed; another program starts, and its model reads first:")
+    text = stage.replay("codex", "SessionStart", session_id="demo-next", source="startup")
+    _note_text(stage, text)
     sessions = stage.run("session", "list")["sessions"]
     for session in sessions:
         name = session["name"] or session["chatmode"]
