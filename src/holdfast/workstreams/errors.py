@@ -112,17 +112,14 @@ class EvidenceMissingError(Refused):
 
 
 class ProofFailedError(Refused):
-    """A claim says that something is done, and its own evidence contradicts it."""
+    """A claim whose own evidence contradicts it; `problem` is how the command did not pass."""
 
     code = "proof_failed"
 
-    def __init__(self, claim: str, command: str, exit_code: object):
+    def __init__(self, claim: str, command: str, problem: str):
         self.claim, self.command = claim, command
-        how = "ran while files changed"
-        if exit_code != 0:
-            how = f"ended with exit code {exit_code}"
         super().__init__(
-            f"Claim {shown(claim)} has no valid evidence: {shown(command)} {how}. "
+            f"Claim {shown(claim)} has no valid evidence: {shown(command)} {problem}. "
             "Run it until it passes, then claim.",
             next_actions=[Action("prove")],
         )

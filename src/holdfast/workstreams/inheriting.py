@@ -19,6 +19,7 @@ from holdfast.workstreams.checkout import Checkout
 from holdfast.workstreams.committed import load_committed
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import Claim, Decision
+from holdfast.workstreams.evidence import TreeRuns
 from holdfast.workstreams.finding import get_context
 from holdfast.workstreams.model import (
     PHASES,
@@ -98,7 +99,7 @@ def _list_names(checkout: Checkout, here: Key, document: Document) -> set[str]:
 
 
 def inherit(
-    checkout: Checkout, merged: Merged, here: RepoContext, shown: Iterable[Decision], tree: str
+    checkout: Checkout, merged: Merged, here: RepoContext, shown: Iterable[Decision], runs: TreeRuns
 ) -> Inherited:
     """Decisions, claims that hold here and open steps, a few of each; nothing that is here already.
 
@@ -107,7 +108,7 @@ def inherit(
     branches = dict.fromkeys(context.key.branch for context in merged.contexts)
     return Inherited(
         decisions=tuple(_choose_decisions(merged, {decision.text for decision in shown})),
-        claims=tuple(_choose_claims(checkout, merged, here, tree)),
+        claims=tuple(_choose_claims(checkout, merged, here, runs)),
         steps=tuple(_choose_steps(merged, here)),
         branches=tuple(branches) if here.is_empty else (),
     )
@@ -131,7 +132,7 @@ def _list_newest_decisions(context: RepoContext) -> list[Decision]:
 
 
 def _choose_claims(
-    checkout: Checkout, merged: Merged, here: RepoContext, tree: str
+    checkout: Checkout, merged: Merged, here: RepoContext, runs: TreeRuns
 ) -> list[JudgedClaim]:
     """The first that hold, of a bounded number that is judged."""
     known = {claim.words for claim in here.ledger}
@@ -139,7 +140,7 @@ def _choose_claims(
     for branch, claim in merged.list_in_turn(_list_newest_claims)[:CLAIMS_JUDGED]:
         if claim.words in known:
             continue
-        judged = judging.judge_claim(checkout, claim, tree)
+        judged = judging.judge_claim(checkout, claim, runs)
         if judged.holds:
             chosen.append(replace(judged, of=branch))
             known.add(claim.words)

@@ -348,7 +348,8 @@ class Proof:
         names = ("command", "exit_code", "tree", "ran_at", "output_hash", "duration_ms")
         content = self.to_content()
         known = {name: content[name] for name in names}
-        return CommandEvidence.from_dict({**known, "proof": self.id})
+        folder = self.folder or None
+        return CommandEvidence.from_dict({**known, "proof": self.id, "folder": folder})
 
     def to_short_dict(self, tree: str) -> dict[str, Any]:
         """Without its output, and with whether it ran on these contents."""

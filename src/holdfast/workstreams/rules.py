@@ -30,7 +30,7 @@ from holdfast.workstreams.entries import (
     Pointer,
     Summary,
 )
-from holdfast.workstreams.evidence import CommandEvidence, Evidence
+from holdfast.workstreams.evidence import CommandEvidence, Evidence, TreeRuns
 from holdfast.workstreams.merging import (
     ERRORS_KEPT,
     NotedEntry,
@@ -262,11 +262,24 @@ def _require_evidence(
     commands = [item for item in evidence if isinstance(item, CommandEvidence)]
     for command in commands:
         if command.exit_code != 0 or not command.tree:
-            raise errors.ProofFailedError(text, command.text, command.exit_code)
+            raise errors.ProofFailedError(text, command.text, _describe_end(command))
     files = [item for item in evidence if isinstance(item, Evidence)]
     places = [file for file in files if file.lines or file.symbol]
     if not places and not commands:
         raise errors.EvidenceMissingError(text, word)
+
+
+def check_still_passes(text: str, command: CommandEvidence, runs: TreeRuns) -> None:
+    """A pass that was withdrawn or that a later run contradicts is not evidence any more."""
+    doubt = runs.find_doubt(command)
+    if doubt and command.exit_code == 0:
+        raise errors.ProofFailedError(text, command.text, doubt)
+
+
+def _describe_end(command: CommandEvidence) -> str:
+    if command.exit_code == 0:
+        return "ran while files changed"
+    return f"ended with exit code {command.exit_code}"
 
 
 def _remove_unseen(text: str) -> str:
