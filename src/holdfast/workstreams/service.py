@@ -590,7 +590,9 @@ class WorkstreamService:
         written = finding.get_context(done.after, key, phase)
         own = await off_loop(owning.list_own, done.change.stated, written.fields, target.kept)
         head = await off_loop(target.checkout.find_head)
-        await self.journal.keep_context(replace(written, own=own, head=head), target.kept)
+        replaced = finding.get_context(done.before, key, phase).fields
+        saved = replace(written, own=own, head=head)
+        await self.journal.keep_context(saved, target.kept, replaced)
         return replace(done.change, context=written)
 
     async def _take_evidence(

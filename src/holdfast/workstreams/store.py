@@ -23,7 +23,7 @@ from holdfast.workstreams import document, errors
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import ContextFields
 from holdfast.workstreams.flag import GraphConfig
-from holdfast.workstreams.merging import list_lost, recover_context
+from holdfast.workstreams.merging import leave_out_known, list_lost, recover_context
 from holdfast.workstreams.model import ContextChange, Key, Proof, RepoContext, Written
 
 if TYPE_CHECKING:
@@ -262,9 +262,14 @@ class WorkstreamJournal:
                 next_actions=[Action("workstream.other")],
             ) from None
 
-    async def keep_context(self, context: RepoContext, before: RepoContext | None) -> None:
-        """As it was written, and beside it what the file has lost, so that it can be restored."""
-        content = await off_loop(_make_content_with_lost, context, before)
+    async def keep_context(
+        self, context: RepoContext, kept: RepoContext | None, replaced: ContextFields
+    ) -> None:
+        """As it was written, and beside it what the file had lost, so that it can be restored.
+
+        `kept` is what was saved before, `replaced` what the file had when it was written.
+        """
+        content = await off_loop(_make_content_with_lost, context, kept, replaced)
         subject = _make_subject(context.key, context.phase)
         try:
             await self.journal.add("repo_context", subject, content)
@@ -357,12 +362,15 @@ def _read_kept(key: Key, phase: str, entry: JournalEntry) -> RepoContext | None:
     )
 
 
-def _make_content_with_lost(context: RepoContext, before: RepoContext | None) -> dict[str, Any]:
+def _make_content_with_lost(
+    context: RepoContext, kept: RepoContext | None, replaced: ContextFields
+) -> dict[str, Any]:
     content = _make_content(context)
-    if before is not None and list_lost(context.fields, before.fields):
-        whole = recover_context(context.fields, before.fields)
+    if kept is not None and list_lost(context.fields, kept.fields):
+        missing = leave_out_known(kept.fields, replaced)
+        whole = recover_context(context.fields, missing)
         content["kept"] = whole.to_dict()
-    earlier = before and before.earlier
+    earlier = kept and kept.earlier
     if earlier and list_lost(context.fields, earlier):
         content["earlier"] = earlier.to_dict()
     return content
