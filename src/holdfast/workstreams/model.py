@@ -292,8 +292,8 @@ class Inherited:
     branches: tuple[str, ...] = ()
 
     def name_origin(self, branch: str | None) -> str:
-        """Empty for the first of them, which is named once for all."""
-        if branch is None or branch in self.branches[:1]:
+        """Empty where it is the only one, which is named once for all."""
+        if branch is None or self.branches == (branch,):
             return ""
         return branch
 

@@ -31,6 +31,11 @@ async def do(client: Client, operation: str, **arguments: Any) -> Any:
     return await data(client, TOOL, operation=operation, **arguments)
 
 
+async def read_text(client: Client, operation: str) -> str:
+    answer = await client.call_tool(TOOL, {"operation": operation})
+    return answer.content[0].text
+
+
 # --- every operation ------------------------------------------------------------------------------
 
 
@@ -231,8 +236,12 @@ async def test_load_on_a_new_branch_shows_what_the_branch_stands_on(repo: Repo):
         repo.git("checkout", "-qb", "next")
         loaded = await call(client, TOOL, operation="load")
         checked = await do(client, "check")
+        texts = [await read_text(client, operation) for operation in ("load", "check")]
 
     context = loaded["data"]["context"]
+    [claim] = context["claims"]
+    for text in texts:
+        assert f"- Claim {claim['id']} of feature [ok]: It doubles" in text
     [decision] = context["shared_decisions"]
     assert (decision["text"], decision["of"], decision["because"]) == (
         "a table",
