@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from holdfast.errors import Action, Conflict, NotFound, Refused, shown
+
+_NOTE_ID = re.compile("D[0-9]{1,9}|c-[0-9a-f]{12}")
 
 
 class NoRepositoryError(NotFound):
@@ -41,10 +44,12 @@ class NoteNotFoundError(NotFound):
 
 
 def _describe_known(ids: Sequence[str]) -> str:
-    if not ids:
+    """Anybody can write an id into the file: one that we would not give out is not told."""
+    known = [each for each in ids if _NOTE_ID.fullmatch(each)]
+    if not known:
         return "There are none."
-    names = list(ids[:10])
-    if len(ids) > 10:
+    names = known[:10]
+    if len(known) > 10:
         names.append("…")
     return f"There are {', '.join(names)}."
 

@@ -14,6 +14,7 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from holdfast.ground import git, git_repository
+from holdfast.ground.git_refs import is_branch_name
 from holdfast.workstreams import judging
 from holdfast.workstreams.checkout import Checkout
 from holdfast.workstreams.committed import load_committed
@@ -44,6 +45,7 @@ class Merged:
 
     touched: tuple[RepoContext, ...] = ()
     others: tuple[RepoContext, ...] = ()
+    unnamed: int = 0  # left out, because the file gives them a name that is not a branch's
 
     @property
     def contexts(self) -> tuple[RepoContext, ...]:
@@ -67,18 +69,20 @@ def _name_branch(context: RepoContext, noted: Iterable[Noted]) -> list[tuple[str
 
 def list_merged(checkout: Checkout, here: RepoContext) -> Merged:
     """The workstreams of other branches in HEAD's files, those that matter here first."""
-    noted: list[RepoContext] = []
+    found: list[RepoContext] = []
     for phase in PHASES:
         if phase == here.phase or checkout.files.has_file(phase):  # else git need not be asked
-            noted += _list_noted(checkout, here.key, phase)
+            found += _list_noted(checkout, here.key, phase)
+    noted = [context for context in found if is_branch_name(context.key.branch)]
+    unnamed = len(found) - len(noted)
     noted.sort(key=lambda context: context.fields.changed_at, reverse=True)
     if len(noted) < 2:
-        return Merged(others=tuple(noted))
+        return Merged(others=tuple(noted), unnamed=unnamed)
     files = _list_touched(checkout)
     touched = [context for context in noted if not files.isdisjoint(context.list_noted_files())]
     others = [context for context in noted if files.isdisjoint(context.list_noted_files())]
     first = touched[:CONTEXTS_READ]
-    return Merged(tuple(first), tuple(others[: CONTEXTS_READ - len(first)]))
+    return Merged(tuple(first), tuple(others[: CONTEXTS_READ - len(first)]), unnamed)
 
 
 def _list_noted(checkout: Checkout, here: Key, phase: str) -> list[RepoContext]:

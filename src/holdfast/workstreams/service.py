@@ -463,9 +463,10 @@ class WorkstreamService:
         other_phase = _name_other_phase(context.phase)
         other_document = await off_loop(target.checkout.files.load, other_phase)
         merged = await off_loop(inheriting.list_merged, target.checkout, context)
-        kept = [await self.journal.find_kept(each.key, each.phase) for each in merged.contexts]
-        kept.append(await self._find_kept(other_document, context.key, other_phase))
-        own = _unite_own([target.kept, *kept])
+        of_other_phase = await self._find_kept(other_document, context.key, other_phase)
+        own = owning.OwnHashes(
+            here=_unite_own([target.kept, of_other_phase]), merged=await self._list_own(merged)
+        )
         return await off_loop(self._judge_now, target, proofs, runs, other_document, merged, own)
 
     def _judge_now(
@@ -475,7 +476,7 @@ class WorkstreamService:
         runs: TreeRuns,
         other_document: Document,
         merged: inheriting.Merged,
-        own: frozenset[str],
+        own: owning.OwnHashes,
     ) -> JudgedContext:
         proofs = [self._redact_proof(proof) for proof in known]
         checkout, noted = target.checkout, target.context
@@ -491,12 +492,21 @@ class WorkstreamService:
         inherited = inheriting.inherit(checkout, merged, noted, decisions, runs)
         if inherited.branches:
             earlier = [note for note in context.notes if note == finding.EARLIER_BRANCH]
-            notes = (finding.describe_inherited(inherited.branches), *earlier)
+            notes = (finding.describe_inherited(inherited.branches, merged.unnamed), *earlier)
             context = replace(context, notes=notes)
         whole = replace(
             judged, context=context, shared_decisions=tuple(shared), inherited=inherited
         )
         return owning.mark_own(whole, own)
+
+    async def _list_own(self, merged: inheriting.Merged) -> dict[str, frozenset[str]]:
+        """What was written on this machine, by branch."""
+        own: dict[str, frozenset[str]] = {}
+        for context in merged.contexts:
+            kept = await self.journal.find_kept(context.key, context.phase)
+            branch = context.key.branch
+            own[branch] = _unite_own([kept]) | own.get(branch, frozenset())
+        return own
 
     async def _judge_claim(self, checkout: Checkout, claim: Claim) -> JudgedClaim:
         runs = TreeRuns()
