@@ -73,6 +73,15 @@ def test_a_person_saves_nevertheless_and_the_failing_run_is_kept():
     )
 
 
+def test_a_person_saves_nevertheless_and_every_failing_command_is_kept():
+    proofs = [run(number, f"make part{number}", 2) for number in range(1, 6)]
+
+    assert verify(*proofs[:2], by_hand=True).failing == "make part2 → exit 2; make part1 → exit 2"
+    assert verify(*proofs, by_hand=True).failing == (
+        "make part5 → exit 2; make part4 → exit 2; make part3 → exit 2; 2 more"
+    )
+
+
 # --- on a real checkout ---------------------------------------------------------------------------
 
 

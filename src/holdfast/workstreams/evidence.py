@@ -320,7 +320,7 @@ def _take_symbol(noted: Evidence, file: FileText) -> Evidence:
     name = noted.symbol or ""
     found = file.read_symbol(name)
     if found is None:
-        raise EvidenceNotThereError(str(noted), _describe_missing_symbol(name, file))
+        raise EvidenceNotThereError(str(noted), describe_missing_symbol(name, file))
     if isinstance(found, UnreadableSource):
         problem = f"the file {found.why}; give lines, as in :10-20"
         raise EvidenceNotThereError(str(noted), problem)
@@ -328,7 +328,7 @@ def _take_symbol(noted: Evidence, file: FileText) -> Evidence:
     return replace(noted, lines=found.lines, text_hash=text_hash, shape_hash=found.shape)
 
 
-def _describe_missing_symbol(name: str, file: FileText) -> str:
+def describe_missing_symbol(name: str, file: FileText) -> str:
     problem = f"the file has no symbol {name}"
     others = file.list_namesakes(name)
     if others:

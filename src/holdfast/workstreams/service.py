@@ -555,10 +555,12 @@ class WorkstreamService:
         )
 
     async def _find_proof(self, note: str) -> Proof | None:
-        if ids.parse_id(note) is None:
+        """By its id, also as evidence names it."""
+        proof_id = ids.parse_id(str(note).removeprefix(PROOF))
+        if proof_id is None:
             return None
         checkout = await off_loop(self._open)
-        found = await self.journal.find_proof(note)
+        found = await self.journal.find_proof(proof_id)
         if found is None or found.repo != checkout.repository.repo:
             return None
         return found

@@ -220,8 +220,10 @@ async def test_a_mistaken_run_is_withdrawn_and_named_by_its_command(repo: Repo):
     proof_id = proven.document["proof"]["id"]
     async with doors.inside(repo.folder) as client:
         gone = await do(client, "withdraw", id=proof_id)
+        as_evidence = await do(client, "withdraw", id=f"proof:{proof_id}")
 
     assert gone["withdrawn"] == {"id": proof_id, "text": "false → exit 1"}
+    assert as_evidence["withdrawn"] == gone["withdrawn"]
 
 
 async def test_load_on_a_new_branch_shows_what_the_branch_stands_on(repo: Repo):
@@ -509,6 +511,16 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"operation": "checklist", "items": "docs"}, "invalid_value", "is not a list"),
     ({"operation": "checklist", "items": [5]}, "invalid_value", "is not a text"),
     ({"operation": "point", "paths": {"a": 1}}, "invalid_value", "is not a list"),
+    ({"operation": "point", "paths": []}, "invalid_value", "name a file"),
+    (
+        {"operation": "point", "paths": ["src/retry.py#nosuch"]},
+        "invalid_value",
+        "has no symbol nosuch",
+    ),
+    ({"operation": "decide", "text": "x" * 1001}, "invalid_value", "than 1,000 characters"),
+    ({"operation": "decide", "text": "x" * 9999}, "invalid_value", "than 1,000 characters"),
+    ({"operation": "decide", "text": "é" * 9999}, "invalid_value", "than 1,000 characters"),
+    ({"operation": "save", "summary": "é " * 9999}, "invalid_value", "than 8,000 characters"),
     ({"operation": "withdraw"}, "invalid_value", "needs id"),
     ({"operation": "withdraw", "id": "D9"}, "note_not_found", "There are none"),
     ({"operation": "withdraw", "id": 5}, "invalid_value", "is not a text"),
