@@ -168,6 +168,10 @@ def test_a_sentence_about_secrets_stays_as_it_is(sentence: str) -> None:
     assert redact(sentence).text == sentence
 
 
+def test_a_password_beside_its_name_is_masked_to_its_end() -> None:
+    assert redact("rotate password Tr0ub4dor&3x.").text.endswith("]."), "with all of its signs"
+
+
 def test_the_note_names_the_fields_and_never_the_secret() -> None:
     fields = {"text": "the admin password is hunter2", "because": "it is needed", "items": ["a"]}
 

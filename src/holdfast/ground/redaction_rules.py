@@ -522,7 +522,7 @@ RULES = (
     Rule(
         "stated_secret",
         "passw passphrase passcode pw",
-        rf"{_PASSWORD}[ \t]{{1,4}}{_SHORT_VALUE}",
+        rf"{_PASSWORD}[ \t]{{1,4}}{_SPOKEN_VALUE}",
         WHOLE,
         check=_is_used,
     ),
