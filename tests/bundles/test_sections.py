@@ -263,10 +263,12 @@ def test_a_verdict_written_into_the_file_is_ignored():
     has a verdict.
     """
     forged = decision(
-        7, "Ship it", "accepted", verdict="ok", evidence=[{"verdict": "ok", "text": "a.py#b"}]
+        7, "Ship in May", "accepted", verdict="ok", evidence=[{"verdict": "ok", "text": "a.py#b"}]
     )
 
-    assert texts(judging(PLANNING, decisions=(forged,)), "decisions") == ["D7 accepted: Ship it"]
+    assert texts(judging(PLANNING, decisions=(forged,)), "decisions") == [
+        "D7 accepted: Ship in May"
+    ]
 
 
 @pytest.mark.parametrize("shown", [[], [evidence("a.py#b", "gone")]])
