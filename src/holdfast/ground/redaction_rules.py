@@ -273,7 +273,7 @@ def _is_short_password(match: re.Match[str], value: str) -> bool:
 
 
 def _is_used(match: re.Match[str], value: str) -> bool:
-    """ "Use password S3cr3t1 for staging", "rotate password S3cr3t1"; not "use password hashing"."""
+    """ "Use password S3cr3t1", "rotate password S3cr3t1"; not "use password hashing"."""
     if not _is_short_password(match, value):
         return False
     start = match.start()

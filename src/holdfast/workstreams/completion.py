@@ -14,10 +14,10 @@ completion counts only where its clause asserts it. It does not count
   ("the states open, done and rejected"), or as a part of another word.
 
 Hedges are read literally: "should be fixed" and "that should do it" are hopes and not claims, "I
-think it is fixed" and "it should be fixed now" are some. A tick before or after a text is a claim, an empty box a plan. Reported
-changes ("added", "have been removed") are claims too. Only English is supported; a text in another
-language is not a claim. It is a rule over words and cannot understand a text: a caller that wants
-evidence whatever the wording passes `kind: completion`.
+think it is fixed" and "it should be fixed now" are some. A tick before or after a text is a claim,
+an empty box a plan. Reported changes ("added", "have been removed") are claims too. Only English is
+supported; a text in another language is not a claim. It is a rule over words and cannot understand
+a text: a caller that wants evidence whatever the wording passes `kind: completion`.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ def _is_description(place: WordPlace) -> bool:
 
 
 def _is_made_so(place: WordPlace) -> bool:
-    """ "Implemented in C", "with a loop": how. "Implemented in retry.py" and "with tests" is done."""
+    """ "Implemented in C", "with a loop"; "implemented in retry.py" and "with tests" is done."""
     if place.left and (place.left not in _IS_NOW or _is_report(place)):
         return False
     kind = [text for text in place.after[1:] if not is_adverb(text)]
