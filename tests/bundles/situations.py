@@ -245,9 +245,6 @@ IMPLEMENTATION = Gathered(
         head=HEAD,
         tree="now",
         proofs=(
-            proof(1, "pytest -n auto", 124, at(15, 8, 0)),
-            proof(2, "pytest -n auto", 124, at(15, 8, 30)),
-            proof(3, "make test", 0, at(16, 12, 58)),
             proof(
                 4,
                 "pytest -q tests/test_levels.py",
@@ -256,6 +253,9 @@ IMPLEMENTATION = Gathered(
                 tree="now",
                 output="...\nFAILED test_stops_after_3: assert 4 == 3\n1 failed\n",
             ),
+            proof(3, "make test", 0, at(16, 12, 58)),
+            proof(2, "pytest -n auto", 124, at(15, 8, 30)),
+            proof(1, "pytest -n auto", 124, at(15, 8, 0)),
         ),
     ),
     request=LastRequest(
@@ -332,7 +332,7 @@ FAILED_RUN = replace(
                 "at": at(16, 13, 30),
             },
         ),
-        proofs=IMPLEMENTATION.judged.proofs[:3],
+        proofs=IMPLEMENTATION.judged.proofs[1:],
     ),
 )
 

@@ -263,10 +263,12 @@ def test_a_verdict_written_into_the_file_is_ignored():
     has a verdict.
     """
     forged = decision(
-        7, "Ship it", "accepted", verdict="ok", evidence=[{"verdict": "ok", "text": "a.py#b"}]
+        7, "Ship in May", "accepted", verdict="ok", evidence=[{"verdict": "ok", "text": "a.py#b"}]
     )
 
-    assert texts(judging(PLANNING, decisions=(forged,)), "decisions") == ["D7 accepted: Ship it"]
+    assert texts(judging(PLANNING, decisions=(forged,)), "decisions") == [
+        "D7 accepted: Ship in May"
+    ]
 
 
 @pytest.mark.parametrize("shown", [[], [evidence("a.py#b", "gone")]])
@@ -433,7 +435,7 @@ def test_the_branch_whose_notes_come_first_is_named_once():
 
 
 def test_two_other_commands_that_fail_are_shown_and_the_rest_is_counted():
-    proofs = tuple(proof(n, f"make part{n}", 2, at(16, 13, n), tree="now") for n in range(5))
+    proofs = tuple(proof(n, f"make part{n}", 2, at(16, 13, n), tree="now") for n in (4, 3, 2, 1, 0))
 
     told = sections_by_name(judging(IMPLEMENTATION, proofs=proofs))["last_run"]
 
@@ -529,11 +531,30 @@ def test_a_failed_command_is_shown_after_another_command_passed():
 
 
 def test_the_last_run_says_how_often_it_failed():
-    proofs = tuple(proof(n, "make lint", n % 2, at(16, 13, n), tree="now") for n in (1, 2, 3))
+    proofs = tuple(proof(n, "make lint", n % 2, at(16, 13, n), tree="now") for n in (3, 2, 1))
 
     told = judging(IMPLEMENTATION, proofs=proofs)
 
     assert texts(told, "last_run") == ["LAST RUN 13:03 make lint → exit 1, failed 2 of 3"]
+
+
+def test_a_run_that_failed_after_the_clock_was_set_back_is_the_last_run():
+    failed = proof(2, "make lint", 1, at(16, 12, 0), tree="now")
+    passed = proof(1, "make lint", 0, at(16, 13, 0), tree="now")
+
+    told = judging(IMPLEMENTATION, proofs=(failed, passed))
+
+    assert texts(told, "last_run") == ["LAST RUN 12:00 make lint → exit 1, failed 1 of 2"]
+    assert {"last_pass", "works"}.isdisjoint(sections_by_name(told))
+
+
+def test_a_command_that_fails_in_one_folder_is_not_hidden_by_its_pass_in_another():
+    passed = proof(2, "make lint", 0, at(16, 13, 0), tree="now")
+    failed = replace(proof(1, "make lint", 1, at(16, 12, 0), tree="now"), folder="web")
+
+    told = judging(IMPLEMENTATION, proofs=(passed, failed))
+
+    assert texts(told, "last_run") == ["LAST RUN 12:00 make lint → exit 1, failed 1 of 2"]
 
 
 # --- nothing is left out in silence ---------------------------------------------------------------

@@ -3,12 +3,14 @@
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from holdfast.ground import git
 from holdfast.ground.errors import GitFailedError
+from holdfast.ground.git_refs import is_branch_name
 from tests.ground.repositories import Work, clone, make, make_filled
 
 
@@ -209,3 +211,51 @@ def test_a_default_branch_that_no_longer_exists_is_ignored(work: Work, tmp_path:
     copy.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/gone")
 
     assert git.find_default_branch(copy.found()).name == "main"
+
+
+NAMES = [
+    "main",
+    "feat/1",
+    "dependabot/npm_and_yarn/web/left-pad-1.3.0",
+    "übung#3",
+    "@x",
+    "a@b",
+    "HEAD",
+    "",
+    " ",
+    "a b",
+    "a\nb",
+    "a\u202eb",
+    "-a",
+    ".a",
+    "a/.b",
+    "/a",
+    "a/",
+    "a//b",
+    "a.",
+    "a..b",
+    "a.lock",
+    "a.lock/b",
+    "a~b",
+    "a^b",
+    "a:b",
+    "a?b",
+    "a*b",
+    "a[b",
+    "a\\b",
+    "a@{b",
+    "@",
+    "a\x7fb",
+]
+
+
+def test_names_are_judged_as_git_judges_them():
+    for name in NAMES:
+        command = ["git", "check-ref-format", f"refs/heads/{name}"]
+        allowed = subprocess.run(command).returncode == 0 and not name.startswith("-")
+        if "\u202e" not in name and name != "@":  # letters that hide, and what git resolves
+            assert is_branch_name(name) == allowed, name
+
+    assert not is_branch_name("a\u202eb")
+    assert not is_branch_name("a" * 121)
+    assert is_branch_name("a" * 120)

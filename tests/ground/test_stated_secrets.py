@@ -54,6 +54,16 @@ STATED = [
     "the password will be set to S3cr3t9x tomorrow",
     "use password S3cr3tS4uce for staging",
     "log in with the staging password Tr0ub4dor.",
+    "password hunter2",
+    "rotate password Tr0ub4dor&3x",
+    "Old password Xk9-mmpq2, replaced today",
+    "the root pw: Xy7!kk22zz",
+    "pw Xy7!kk22zz works on the box",
+    "pw=Xy7kk22",
+    'my passphrase is "correct horse battery staple"',
+    "the passphrase for the vault is 'lamp river seven stone'",
+    "Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcDEF123456",
+    "curl -H 'Authorization: Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.aaaaaa'",
 ]
 ONLY_MENTIONED = [
     "the password is required",
@@ -128,6 +138,18 @@ ONLY_MENTIONED = [
     "the password has been set",
     "the password has been set to expire in 30d",
     "the password has been rotated twice",
+    "password required",
+    "rotate password every 90days",
+    "password reset2 is the newer form",
+    "password RFC6238 support",
+    "password step-by-step2",
+    "password Sha256Hasher",
+    "check_password user22",
+    "the user_password column12",
+    "Bearer token.value.name",
+    "the pw is required",
+    "power: pw2 and pw3",
+    'the password is "too short for the policy"',
 ]
 
 
@@ -144,6 +166,10 @@ def test_a_stated_secret_is_masked(sentence: str) -> None:
 @pytest.mark.parametrize("sentence", ONLY_MENTIONED)
 def test_a_sentence_about_secrets_stays_as_it_is(sentence: str) -> None:
     assert redact(sentence).text == sentence
+
+
+def test_a_password_beside_its_name_is_masked_to_its_end() -> None:
+    assert redact("rotate password Tr0ub4dor&3x.").text.endswith("]."), "with all of its signs"
 
 
 def test_the_note_names_the_fields_and_never_the_secret() -> None:

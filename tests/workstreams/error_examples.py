@@ -17,7 +17,7 @@ EXAMPLES = (
     errors.NotVerifiedError(),
     errors.NotVerifiedError("pytest -q → exit 1"),
     errors.NoteNotFoundError("D9", ["D1", "D2"]),
-    errors.ProofFailedError("The export is done", "pytest -q", 1),
+    errors.ProofFailedError("The export is done", "pytest -q", "ended with exit code 1"),
     errors.ProofNotFoundError("P5"),
     errors.ReadOnlyContextError("repo_context.json was written by a newer version."),
     errors.SharedContextOffError(),

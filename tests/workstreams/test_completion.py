@@ -8,8 +8,10 @@ and measured once, before anything was changed: 45 of the first fifty were right
 of 30 claims were caught and 2 of 30 other sentences refused. The table from outside was written by
 an author who has not seen the rule: 37 of 60 claims were caught and none of 60 other sentences
 refused. What was learned from them is in the rule. The third table of sixty was written after that,
-in free prose: 11 of 30 claims were caught and none of 30 other sentences refused, and nothing was
-changed afterwards. What is still wrong is listed here by name.
+in free prose: 11 of 30 claims were caught and none of 30 other sentences refused. The table of
+thirty was written in the same way after descriptions of how something is made were told from
+completions: 8 of 15 claims were caught and 1 of 15 other sentences refused, and nothing was changed
+afterwards. What is still wrong is listed here by name.
 """
 
 import sys
@@ -65,7 +67,6 @@ STILL_WRONG = {
     "The form validates on blur now, and the submit button stays disabled until it does.",
     "Coverage is at 100 %.",
     "The branch is ready to be merged from my side.",
-    "Nothing is failing any more.",
     "The rename went through in all 64 files.",
     "The endpoint rejects expired tokens now, see the new test.",
     "Issue #77 can be closed, the fix is on main.",
@@ -74,6 +75,14 @@ STILL_WRONG = {
     "Caching works as described in the design note.",
     "The dashboard loads in under a second again.",
     "I went through the list and every box is ticked.",
+    "Both comments from the review are addressed.",
+    "This should be good now.",
+    "The importer now passes on Python 3.12 as well.",
+    "Tests no longer time out.",
+    "The flake in test_upload is gone after the retry patch.",
+    "My PR is up and ready for another look.",
+    "Got it to compile on macOS.",
+    "The lexer is implemented in plain Python for speed of review.",
 }
 
 
@@ -90,7 +99,7 @@ FIFTIES = ("first_fifty", "second_fifty", "third_fifty")
 SIXTIES = ("first_sixty", "second_sixty", "third_sixty")
 LATER = [
     row
-    for which in (*FIFTIES, *SIXTIES, "outside")
+    for which in (*FIFTIES, *SIXTIES, "outside", "first_thirty")
     for row in table(f"completion_sentences.{which}.tsv")
 ]
 
@@ -122,7 +131,7 @@ def test_the_tables_are_large_labelled_and_without_repetition():
     assert len(FIRST) >= 200
     assert len(AGENTS) >= 120
     assert sum(label == "no claim" for label, _, _ in AGENTS) >= 45
-    assert len(LATER) == 450
+    assert len(LATER) == 480
     repeated = [text for text, count in Counter(texts).items() if count > 1]
     assert repeated == ["The build is green again."]  # by two authors
     assert {label for label, _, _ in KNOWN + LATER} == {"claim", "no claim"}

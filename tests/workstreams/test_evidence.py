@@ -17,6 +17,7 @@ from holdfast.workstreams.evidence import (
     CommandEvidence,
     Evidence,
     EvidenceJudgement,
+    TreeRuns,
     judge_command,
     parse_evidence,
 )
@@ -516,13 +517,34 @@ RAN = {"command": "pytest -q", "exit_code": 0, "tree": "abc", "ran_at": "2026-11
 def test_a_command_holds_only_if_it_passed_on_these_contents(
     change: dict[str, Any], tree: str | None, verdict: str
 ):
-    judged = judge_command(CommandEvidence.from_dict({**RAN, **change}), tree)
+    judged = judge_command(CommandEvidence.from_dict({**RAN, **change}), TreeRuns(tree))
 
     assert judged.verdict == verdict
     assert bool(judged.why) == (verdict != "ok")
 
 
 def test_a_command_without_an_outcome_never_reads_as_passed():
-    assert (
-        judge_command(CommandEvidence(command="pytest -q", tree="abc"), "abc").verdict == "changed"
-    )
+    ran = CommandEvidence(command="pytest -q", tree="abc")
+
+    assert judge_command(ran, TreeRuns("abc")).verdict == "changed"
+
+
+@pytest.mark.parametrize(
+    ("line", "withdrawn", "why"),
+    [
+        (("pytest -q", ""), "p2", "it failed when it was run again"),
+        (("pytest -q", "src"), "p1", "it was withdrawn"),
+        (("pytest -q", "src"), "p2", ""),
+        (("pytest", ""), "p2", ""),
+    ],
+)
+def test_a_pass_shows_nothing_once_it_was_withdrawn_or_a_later_run_failed(
+    line: tuple[str, str], withdrawn: str, why: str
+):
+    ran = CommandEvidence.from_dict({**RAN, "proof": "p1"})
+    now = TreeRuns("abc", failed=frozenset([line]), withdrawn=frozenset([withdrawn]))
+
+    judged = judge_command(ran, now)
+
+    assert judged.why == why
+    assert judged.verdict == ("changed" if why else "ok")

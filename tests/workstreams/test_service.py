@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from holdfast.errors import (
     NotFound,
     Refused,
 )
-from holdfast.ground import git
+from holdfast.ground import clock, git
 from holdfast.ground.errors import PathOutsideError
 from holdfast.surfaces.cli import workstream_wording as wording
 from holdfast.workstreams import document, errors, finding
@@ -1127,6 +1128,27 @@ async def test_entries_that_were_written_again_are_not_reported_as_discarded(
         json.loads((repo.folder / CONTEXT).read_bytes())["contexts"]
         == json.loads(before)["contexts"]
     )
+
+
+async def test_what_is_written_with_a_clock_that_was_set_back_is_not_reported_as_discarded(
+    repo: Repo, work: WorkstreamService, monkeypatch: pytest.MonkeyPatch
+):
+    await work.decide("Queue?")
+    await work.set_checklist(["ask ops"])
+    await work.save("Nothing yet.", by_hand=True)
+    real = clock.now
+    with monkeypatch.context() as patched:
+        patched.setattr(clock, "now", lambda: real() - timedelta(days=1))
+        await work.decide("Queue!", decision_id="D1", status="accepted")
+        await work.set_checklist(["build it"])
+        await work.save("A queue.", by_hand=True)
+
+    judged = await work.load("implementation")
+
+    assert judged.context.notes == ()
+    before = json.loads((repo.folder / CONTEXT).read_bytes())
+    await work.restore()
+    assert json.loads((repo.folder / CONTEXT).read_bytes())["contexts"] == before["contexts"]
 
 
 async def test_an_entry_removed_from_the_file_stays_removed_until_it_is_restored(

@@ -1,4 +1,4 @@
-"""A summary is saved on what was seen to hold: a run that failed on this tree outranks a commit."""
+"""A summary and a claim stand on what was seen to hold: a run that failed outranks all others."""
 
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,15 @@ def test_a_run_on_another_tree_counts_neither_way():
 def test_a_person_saves_nevertheless_and_the_failing_run_is_kept():
     assert verify(run(1, "make test", 2), by_hand=True) == Verification(
         "hand", failing="make test → exit 2"
+    )
+
+
+def test_a_person_saves_nevertheless_and_every_failing_command_is_kept():
+    proofs = [run(number, f"make part{number}", 2) for number in range(1, 6)]
+
+    assert verify(*proofs[:2], by_hand=True).failing == "make part2 → exit 2; make part1 → exit 2"
+    assert verify(*proofs, by_hand=True).failing == (
+        "make part5 → exit 2; make part4 → exit 2; make part3 → exit 2; 2 more"
     )
 
 
@@ -178,3 +187,119 @@ async def test_a_proof_of_another_repository_is_not_withdrawn(
         await other.withdraw(failed.id)
     with pytest.raises(errors.NotVerifiedError):
         await work.save("All is well.")
+
+
+# --- claims ---------------------------------------------------------------------------------------
+
+
+async def claim_that_passes(repo: Repo, work: WorkstreamService) -> Proof:
+    """Whether the command passes depends on a file that git does not track."""
+    repo.write(".git/info/exclude", "ok\n")
+    repo.write("ok", "")
+    passed = await work.prove(CHECK)
+    await work.claim("tests pass", [f"proof:{passed.id}"])
+    return passed
+
+
+async def judge_evidence(work: WorkstreamService) -> tuple[str, str]:
+    judged = await work.load("implementation")
+    [found] = [claim.evidence[0] for claim in judged.claims if claim.claim == "tests pass"]
+    by_id = await work.find_claim(judged.claims[0].id, "implementation")
+    assert by_id.evidence[0] == found
+    return found.verdict, found.why
+
+
+async def test_a_claim_does_not_hold_while_the_newest_run_of_its_command_failed(
+    repo: Repo, work: WorkstreamService
+):
+    passed = await claim_that_passes(repo, work)
+    assert await judge_evidence(work) == ("ok", "")
+
+    (repo.folder / "ok").unlink()
+    failed = await work.prove(CHECK)
+
+    assert await judge_evidence(work) == ("changed", "it failed when it was run again")
+    for text in ("all of it works", "The plan has three parts"):
+        with pytest.raises(errors.ProofFailedError, match="failed when it was run again"):
+            await work.claim(text, [f"proof:{passed.id}"])
+
+    await work.withdraw(failed.id)
+    assert await judge_evidence(work) == ("ok", "")
+    await work.claim("all of it works", [f"proof:{passed.id}"])
+
+
+async def test_a_later_pass_makes_the_claim_hold_again(repo: Repo, work: WorkstreamService):
+    await claim_that_passes(repo, work)
+    (repo.folder / "ok").unlink()
+    await work.prove(CHECK)
+    repo.write("ok", "")
+    await work.prove(CHECK)
+
+    assert await judge_evidence(work) == ("ok", "")
+
+
+async def test_a_claim_does_not_hold_after_its_proof_was_withdrawn(
+    repo: Repo, work: WorkstreamService
+):
+    passed = await claim_that_passes(repo, work)
+
+    await work.withdraw(passed.id)
+
+    assert await judge_evidence(work) == ("changed", "it was withdrawn")
+    with pytest.raises(errors.ProofFailedError, match="was withdrawn"):
+        await work.claim("all of it works", [f"proof:{passed.id}"])
+
+
+async def test_the_same_command_that_fails_in_another_folder_contradicts_nothing(
+    repo: Repo, work: WorkstreamService, database: Any
+):
+    await claim_that_passes(repo, work)
+
+    await service_in(repo, database, folder="src").prove(CHECK)
+
+    assert await judge_evidence(work) == ("ok", "")
+
+
+async def test_a_failing_run_falsifies_a_claim_of_a_merged_branch_as_well(
+    repo: Repo, work: WorkstreamService
+):
+    repo.git("switch", "-c", "feature")
+    await claim_that_passes(repo, work)
+    repo.commit()
+    repo.git("switch", "main")
+    repo.git("merge", "-q", "feature")
+    repo.git("switch", "-c", "next")
+    assert [each.claim for each in (await work.load("implementation")).all_claims] == ["tests pass"]
+
+    (repo.folder / "ok").unlink()
+    await work.prove(CHECK)
+
+    assert (await work.load("implementation")).all_claims == ()
+
+
+async def test_many_claims_cost_as_many_statements_as_one(
+    repo: Repo, work: WorkstreamService, database: Any, monkeypatch: pytest.MonkeyPatch
+):
+    passed = await claim_that_passes(repo, work)
+    one = await count_reads(work, database, monkeypatch)
+    for number in range(20):
+        await work.claim(f"part {number} is there", [f"proof:{passed.id}"])
+
+    assert await count_reads(work, database, monkeypatch) == one
+
+
+async def count_reads(
+    work: WorkstreamService, database: Any, monkeypatch: pytest.MonkeyPatch
+) -> int:
+    count = 0
+    read = database.read
+
+    async def count_read(*arguments: Any) -> Any:
+        nonlocal count
+        count += 1
+        return await read(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(database, "read", count_read)
+        await work.load("implementation")
+    return count

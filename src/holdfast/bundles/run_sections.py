@@ -216,21 +216,27 @@ def _cut_output(left_out: int, source: str) -> tuple[Cut, ...]:
 
 def make_last_pass(judged: JudgedContext, now: datetime) -> Section:
     """Only on the contents as they are now: an older pass proves nothing."""
-    passed = [proof for proof in _list_runs_here(judged) if proof.passed]
+    passed = [proof for proof in _list_newest_runs(judged) if proof.passed]
     here = [proof for proof in passed if proof.tree == judged.tree]
     if not here:
         return Section("last_pass", "")
-    last = here[-1]
+    last = here[0]
     at = format_moment(last.ran_at, now)
     text = f"LAST PASS {at} {_write_command(last)}, on this tree"
     return Section("last_pass", "", (Item(text, _name_proof(last)),))
 
 
-def _list_runs_here(judged: JudgedContext) -> list[Proof]:
-    """Of this branch and of those whose notes it begins with, the oldest first."""
+def _list_newest_runs(judged: JudgedContext) -> list[Proof]:
+    """The newest run of each command, of this branch and of those whose notes it begins with.
+
+    The newest one first, in the order in which they were run: a clock may be set back.
+    """
     branches = (judged.context.key.branch, *judged.inherited.branches)
-    here = [proof for proof in judged.proofs if proof.branch in branches]
-    return sorted(here, key=_rank_by_time)
+    newest: dict[object, Proof] = {}
+    for proof in judged.proofs:
+        if proof.branch in branches:
+            newest.setdefault((proof.command, proof.folder), proof)
+    return list(newest.values())
 
 
 # --- what is to be done ---------------------------------------------------------------------------
@@ -293,12 +299,8 @@ def _write_step(lead: str, text: str, source: str, end: str = "") -> Item:
 
 def _list_failing(judged: JudgedContext, last: Proof | None) -> list[Proof]:
     """The newest runs on this branch that failed, without the one shown as the last run."""
-    newest = {proof.command: proof for proof in _list_runs_here(judged)}
-    failing = [proof for proof in newest.values() if not proof.passed]
-    failing.sort(key=_rank_by_time, reverse=True)
-    if last is None:
-        return failing
-    return [proof for proof in failing if proof.command != last.command]
+    failing = [proof for proof in _list_newest_runs(judged) if not proof.passed]
+    return [proof for proof in failing if proof is not last]
 
 
 def make_errors(judged: JudgedContext, now: datetime, last: LastRun | None) -> Section:
@@ -400,16 +402,16 @@ def _list_shortened_commands(known: Sequence[CommandRuns]) -> tuple[Cut, ...]:
 def _list_by_command(judged: JudgedContext) -> list[CommandRuns]:
     """In the order of the commands' own words."""
     by_command: dict[tuple[str, ...], list[Proof]] = {}
-    for proof in sorted(judged.proofs, key=_rank_by_time):
+    for proof in judged.proofs:
         proofs = by_command.setdefault(proof.command, [])
         proofs.append(proof)
     return [_count_runs(by_command[command]) for command in sorted(by_command)]
 
 
 def _count_runs(proofs: Sequence[Proof]) -> CommandRuns:
-    """Of one command, the newest last."""
+    """Of one command, the newest first."""
     passed = sum(proof.passed for proof in proofs)
-    return CommandRuns(newest=proofs[-1], count=len(proofs), passed=passed)
+    return CommandRuns(newest=proofs[0], count=len(proofs), passed=passed)
 
 
 def _write_working_command(runs: CommandRuns) -> Item:
@@ -444,7 +446,3 @@ def _write_command(proof: Proof) -> str:
 
 def _name_proof(proof: Proof) -> str:
     return f"proof {proof.id}"
-
-
-def _rank_by_time(proof: Proof) -> tuple[str, str]:
-    return proof.ran_at, proof.id

@@ -15,8 +15,18 @@ BRANCHES = "refs/heads/"
 SMALL_BYTES = 8 << 10
 PACKED_BYTES = 64 << 20
 STEPS = 5  # a name that stands for a name, and so on
+NAME_CHARS = 120
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# What git allows in the name of a branch. It has no spaces, so none of them is a sentence.
+_FORBIDDEN = re.compile(r"""[ ~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|^[-./]|^@$|[./]$""")
+
+
+def is_branch_name(text: str) -> bool:
+    """Whether git would make a branch of this name, and it has a length that people give names."""
+    if not 0 < len(text) <= NAME_CHARS:
+        return False
+    return text.isprintable() and not _FORBIDDEN.search(text)
 
 
 class GitPlace(NamedTuple):

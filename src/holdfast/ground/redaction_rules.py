@@ -66,7 +66,7 @@ _FLAG = r"(?:^|[\s\"'`])--[a-z-]{0,30}$"
 
 # A sentence that says what a password is: the name, for what, and the word after "is".
 _SPOKEN_NAME = (
-    r"(?i:\b(?:pass ?word|passwd|passphrase|pass ?code|pwd|token|secret|credential"
+    r"(?i:\b(?:pass ?word|passwd|passphrase|pass ?code|pwd?|token|secret|credential"
     r"|(?:api|access)[ _-]key)s?\b)"
 )
 _FOR_WHAT = r"(?:[ \t]{1,4}(?i:for|of|on|in)(?:[ \t]{1,4}[\w.'@/-]{1,40}+){1,5}?)?"
@@ -88,13 +88,18 @@ _NOT_SPOKEN = (
     r"|#?[0-9]+[-_]?(?:(?:char|byte|bit|day|hour|min|sec|week|month|time|digit|letter|word)\w*|x|k|ms|s|st|nd|rd|th)$"
     r"|[^\s]+'s$|[0-9]{4}-[0-9]{2}-|[0-9:.]+z?$"
 )
-_PASSWORD = r"[pP](?i:assw(?:or)?d|assphrase|asscode|wd)(?![A-Za-z])"
+_PASSWORD = r"[pP](?i:assw(?:or)?d|assphrase|asscode|wd|(?<![A-Za-z].)w)(?![A-Za-z])"
 _SHORT_VALUE = (
     r"(?:\"([^\"\s\\\x00]{6,64}+)\"|'([^'\s\\\x00]{6,64}+)'|`([^`\s\\\x00]{6,64}+)`"
     r"|([^\s\"'`,;&<>(){}\[\]|\\\x00]{6,64}+))"
 )
 # "Use the staging password …", "log in with password …".
 _USED_WITH = r"(?i)\b(?:us(?:e|es|ed|ing)|with|via|enter|type|try)[ \t]+(?:[\w-]{1,20}[ \t]+){0,2}$"
+# What stands beside "password" and names something: `password reset2`, `password RFC6238`.
+_NAMES_SOMETHING = (
+    r"(?i)(?:auth|case|check|column|field|flow|form|hash|hasher|input|item|login|manager|module|page|policy|reset|rule"
+    r"|screen|server|table|task|ticket|view|cve|iso|nist|owasp|pci|rfc)[-_]?[0-9]"
+)
 _STATE_WORD = r"(?i)[a-z]+(?:ed|ing|able|ible|en|ly)$"
 _MIXED = r"\w[@#$%^&*!~+]\w"
 
@@ -268,12 +273,16 @@ def _is_short_password(match: re.Match[str], value: str) -> bool:
 
 
 def _is_used(match: re.Match[str], value: str) -> bool:
-    """ "Use password S3cr3t1 for staging", and not "use password hashing"."""
+    """ "Use password S3cr3t1", "rotate password S3cr3t1"; not "use password hashing"."""
+    if not _is_short_password(match, value):
+        return False
     start = match.start()
     before = match.string[max(0, start - 60) : start]
-    if not re.search(_USED_WITH, before):
-        return False
-    return _is_short_password(match, value)
+    if re.search(_USED_WITH, before):
+        return True
+    is_part_of_name = re.search(r"[\w-]$", before)
+    names_something = re.match(_PLAIN_WORDS, value) or re.match(_NAMES_SOMETHING, value)
+    return not is_part_of_name and not names_something
 
 
 def _is_spoken_value(value: str) -> bool:
@@ -300,7 +309,8 @@ def _is_reference(value: str) -> bool:
 
 
 def _is_credential(match: re.Match[str], value: str) -> bool:
-    return is_secret_value(value)
+    """Dots between names are code, but for a token of three parts."""
+    return is_secret_value(value) or re.match(r"eyJ[\w-]{6}", value) is not None
 
 
 def _option(
@@ -425,7 +435,7 @@ RULES = (
     Rule(
         "jwt",
         "eyj",
-        r"eyJ[A-Za-z0-9_-]{10,600}+\.eyJ[A-Za-z0-9_-]{8,8000}+\.[A-Za-z0-9_-]{16,2000}+",
+        r"eyJ[A-Za-z0-9_-]{10,600}+\.eyJ[A-Za-z0-9_-]{8,8000}+\.[A-Za-z0-9_-]{6,2000}+",
         OPEN,
         start=_URL_WORD,
     ),
@@ -490,22 +500,29 @@ RULES = (
     ),
     Rule(
         "stated_secret",
-        "passw passphrase passcode pwd token secret credential key pass",
+        "passw passphrase passcode pw token secret credential key pass",
         _SPOKEN_NAME + _FOR_WHAT + _STATES + _SPOKEN_VALUE,
         WHOLE,
         check=_is_spoken,
     ),
     Rule(
+        "stated_secret",
+        "passw passphrase passcode pw secret credential",
+        rf"{_SPOKEN_NAME}{_FOR_WHAT}{_STATES}(?:{_IN_QUOTES})",
+        WHOLE,
+        check=_is_passphrase,
+    ),
+    Rule(
         "assigned_secret",
-        "passw passphrase passcode pwd",
+        "passw passphrase passcode pw",
         _PASSWORD + _GIVEN + _SHORT_VALUE,
         WHOLE,
         check=_is_short_password,
     ),
     Rule(
         "stated_secret",
-        "passw passphrase passcode pwd",
-        rf"{_PASSWORD}[ \t]{{1,4}}{_SHORT_VALUE}",
+        "passw passphrase passcode pw",
+        rf"{_PASSWORD}[ \t]{{1,4}}{_SPOKEN_VALUE}",
         WHOLE,
         check=_is_used,
     ),

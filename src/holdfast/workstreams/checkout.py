@@ -110,11 +110,18 @@ class Checkout:
         try:
             inside = self.find_path(named.path)
             found = self.read_file(inside)
+            if found is None:
+                raise FileMissingError(path)
+            self._check_symbol(path, named.symbol, found)
         except EffortSpent:
             raise InvalidValueError("Pointer", path, TOO_MUCH) from None
-        if found is None:
-            raise FileMissingError(path)
         return replace(named, path=inside)
+
+    def _check_symbol(self, path: str, name: str | None, file: FileText) -> None:
+        """In a file whose language we do not read, any name may be right."""
+        if name is not None and file.read_symbol(name) is None:
+            problem = evidence.describe_missing_symbol(name, file)
+            raise InvalidValueError("Pointer", path, f"was not found: {problem}")
 
     def find_head(self) -> str | None:
         """The commit that is checked out, from git's own files where they say it."""

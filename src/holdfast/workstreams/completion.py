@@ -10,14 +10,14 @@ completion counts only where its clause asserts it. It does not count
   clause governs;
 - where the work is only partly done ("almost finished", "3 of 5");
 - before the noun that it describes ("fixed costs"), in sentences about how something works ("paths
-  are resolved against the root", "implemented by class X"), in a list of names ("the states open,
-  done and rejected"), or as a part of another word.
+  are resolved against the root", "implemented by class X", "implemented in C"), in a list of names
+  ("the states open, done and rejected"), or as a part of another word.
 
 Hedges are read literally: "should be fixed" and "that should do it" are hopes and not claims, "I
-think it is fixed" is one. A tick before or after a text is a claim, an empty box a plan. Reported
-changes ("added", "have been removed") are claims too. Only English is supported; a text in another
-language is not a claim. It is a rule over words and cannot understand a text: a caller that wants
-evidence whatever the wording passes `kind: completion`.
+think it is fixed" and "it should be fixed now" are some. A tick before or after a text is a claim,
+an empty box a plan. Reported changes ("added", "have been removed") are claims too. Only English is
+supported; a text in another language is not a claim. It is a rule over words and cannot understand
+a text: a caller that wants evidence whatever the wording passes `kind: completion`.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from holdfast.workstreams.completion_words import (
     JOINED,
     LATER,
     MODAL,
+    NAMED,
     NAMING,
     NEGATION,
     NUMBERED,
@@ -306,7 +307,8 @@ def _find_claims(sentence: Sequence[_Word]) -> Iterator[_Word]:
         is_governed = is_opposite or (is_governed and joined_by != "but")
         continues = _is_continuation(joined_by, texts, previous)
         inherits = was_held_back and continues
-        is_listed = has_names and len(texts) == 1
+        is_later_word = bool(joined_by) and texts == ["success"]  # "Levels: info, success"
+        is_listed = is_later_word or (has_names and len(texts) == 1)
         claims: list[_Word] = []
         if not (is_governed or inherits or is_listed):
             claims = list(_list_asserted(words, has_failures=has_failures))
@@ -359,12 +361,22 @@ def _list_asserted(clause: Sequence[_Word], *, has_failures: bool) -> Iterator[_
     """The words of completion that a clause asserts; "40 passed, 2 failed" is not a success."""
     texts = [word.text for word in clause]
     for position, word in enumerate(clause):
-        if word.is_name or not is_completion(texts, position):
+        is_code = word.is_name and not _is_entry(clause)
+        if is_code or not is_completion(texts, position):
             continue
         if has_failures and "pass" in word.text:
             continue
         if not _is_held_back(texts, position):
             yield word
+
+
+def _is_entry(clause: Sequence[_Word]) -> bool:
+    """ "retry=done" as all that is said; "status=done" is a value."""
+    if len(clause) != 2:
+        return False
+    name, state = clause
+    is_pair = name.is_name and state.start == name.end + 1
+    return is_pair and state.text in DONE and name.text not in NAMED
 
 
 def _split_clauses(sentence: Iterable[_Word]) -> Iterator[tuple[str, list[_Word]]]:
@@ -433,7 +445,7 @@ def _is_held_back(texts: Sequence[str], position: int) -> bool:
     after = texts[position + 1 : position + 2]
     return (
         any(_is_holding_back(texts, at, position) for at in range(position))
-        or _is_request(before)
+        or _is_request(before, texts[position : position + 1])
         or _is_partial(before)
         or bool(LATER.intersection(after))
     )
@@ -443,6 +455,8 @@ def _is_holding_back(texts: Sequence[str], at: int, position: int) -> bool:
     """Whether the word at a place denies, plans, supposes or reports what follows it."""
     word = texts[at]
     following = texts[at + 1] if at + 1 < len(texts) else ""
+    if word == "should" and "be" in texts[at:position] and "now" in texts[at:]:
+        return False  # "should be fixed now" reports what "should be fixed" only hopes
     if word in NEGATION or word in MODAL:
         is_limit = following in ("only", "just", "merely")
         return not is_limit and not _is_in_relative(texts, at, position)
@@ -475,8 +489,11 @@ def _is_over(texts: Sequence[str]) -> bool:
     )
 
 
-def _is_request(before: Sequence[str]) -> bool:
-    return find_first_word(before) in REQUEST
+def _is_request(before: Sequence[str], word: Sequence[str]) -> bool:
+    """ "Have it fixed" is one, "have fixed it" reports."""
+    others = [text for text in before if not is_adverb(text)]
+    is_perfect = others == ["have"] and is_participle("".join(word))
+    return not is_perfect and others[:1] != [] and others[0] in REQUEST
 
 
 def _is_partial(before: Sequence[str]) -> bool:

@@ -26,6 +26,7 @@ from holdfast.workstreams.completion_words import (
     HOW,
     IN_PROGRESS,
     LOOSE,
+    NAMED,
     NAMES_OF_CHANGE,
     OBSOLETE,
     PREPOSITION,
@@ -33,6 +34,7 @@ from holdfast.workstreams.completion_words import (
     RUNS,
     SETTLED,
     SMOOTH,
+    STAGES,
     STATES,
     SUCCESSES,
     TESTS,
@@ -58,6 +60,7 @@ _CONFIRMS = split_words(
 ) | {"end to end"}
 _SMOOTHLY = _CONFIRMS - split_words("now again everywhere")
 _PURPOSES = split_words("review production release merge merging use testing qa ship deploy go")
+_READY_WORK = split_words("mr request feature implementation release")
 _POINTS_AT_CHANGE = split_words("this that it which") | NAMES_OF_CHANGE
 _POINTS_AT_WORK = WORK - {"all", "both"} | {"which"}
 _LISTED = split_words(
@@ -86,6 +89,7 @@ class WordPlace:
         self.next = next(iter(self.after), "")
         self.left = find_first_word(reversed(self.before))
         self.between = _ALREADY.intersection(self.before)
+        self.around = (*self.before, *self.after)
 
     @property
     def subject(self) -> str:
@@ -109,11 +113,16 @@ def _is_done(place: WordPlace) -> bool:
     gets_marked = place.left == "marked" and bool(IN_PROGRESS.intersection(place.before))
     return not (
         gets_marked
-        or place.left in IN_PROGRESS
+        or (place.left in IN_PROGRESS and not _is_expected_now(place))
         or _is_attribute(place)
         or _is_description(place)
         or _is_idiom(place)
     )
+
+
+def _is_expected_now(place: WordPlace) -> bool:
+    """ "It should be fixed now"."""
+    return place.left == "be" and "should" in place.before and "now" in place.around
 
 
 def _is_attribute(place: WordPlace) -> bool:
@@ -145,7 +154,7 @@ def _has_finite_verb(after: Sequence[str]) -> bool:
 
 def _is_description(place: WordPlace) -> bool:
     """How a program works or what it did as it ran, and not work that is finished."""
-    if place.word == "implemented" and place.next == "by":
+    if place.word == "implemented" and (place.next == "by" or _is_made_so(place)):
         return True
     if place.left in _IS_NOW:
         is_listed = bool(_LISTED.intersection(place.before))
@@ -155,6 +164,15 @@ def _is_description(place: WordPlace) -> bool:
     has_subject = is_content(place.left) and place.left not in HAVE
     describes_run = place.next in HOW | {"in", "after", "within", "without", "on"}
     return has_subject and place.word in RUNS and describes_run
+
+
+def _is_made_so(place: WordPlace) -> bool:
+    """ "Implemented in C", "with a loop"; "implemented in retry.py" and "with tests" is done."""
+    if place.left and (place.left not in _IS_NOW or _is_report(place)):
+        return False
+    kind = [text for text in place.after[1:] if not is_adverb(text)]
+    is_bare = len(kind) == 1 and kind[0].rstrip("+").isalpha() and kind[0] not in STAGES
+    return (place.next == "in" and is_bare) or place.after[:2] in (["with", "a"], ["with", "an"])
 
 
 def _is_report(place: WordPlace) -> bool:
@@ -172,14 +190,15 @@ def _is_idiom(place: WordPlace) -> bool:
         return True
     if place.word == "done" and place.next in ("for", "deal"):
         return True
-    return place.previous in ("of", "than", "as")
+    is_named = place.previous in NAMED and bool(DETERMINER.intersection(place.before))
+    return is_named or place.previous in ("of", "than", "as")
 
 
 def _is_changed(place: WordPlace) -> bool:
     """A reported change: by us, first in a clause, in the perfect or passive, "tests added"."""
     if place.left in IN_PROGRESS or _is_attribute(place):
         return False
-    if not place.left and place.next == "by":
+    if not place.left and (place.next == "by" or _is_handled_there(place)):
         return False
     if not place.left or place.left in {"i", "we", "been", "got"} | HAVE:
         return True
@@ -188,6 +207,12 @@ def _is_changed(place: WordPlace) -> bool:
         is_new = bool(place.between) or place.next == "now"
         return is_past_event or is_new or _is_removed(place) or _is_written(place)
     return place.word not in ("wrote", "rewrote") and _is_headline(place)
+
+
+def _is_handled_there(place: WordPlace) -> bool:
+    """ "Handled in middleware": where a program does it; "handled in the last commit" is done."""
+    is_ours = any(text in NAMES_OF_CHANGE or text[0] == "#" for text in place.after)
+    return place.word == "handled" and place.next in HOW | {"in"} and not is_ours
 
 
 def _is_removed(place: WordPlace) -> bool:
@@ -277,12 +302,13 @@ def _is_ended(place: WordPlace) -> bool:
 
 
 def _is_without_failure(place: WordPlace) -> bool:
-    """ "Not a single test fails", "none of the tests fail any more"."""
+    """ "Not a single test fails", "none of the tests fail any more", "no test fails any more"."""
     of_tests = bool(TESTS.intersection(place.after[:4]))
     rest = place.after[-1:]
-    if place.word == "none":
+    if place.word != "not a single":
         rest = [text for text in place.after if text in FAILS]
-        of_tests = of_tests and bool({"anymore", "any more"}.intersection(place.after))
+        is_over = bool({"anymore", "any more", "any longer"}.intersection(place.after))
+        of_tests = is_over and (of_tests or place.word == "nothing")
     return not place.before and of_tests and bool(FAILS.intersection(rest))
 
 
@@ -305,7 +331,8 @@ def _is_passed(place: WordPlace) -> bool:
     if _passes_tests(place):
         return True
     has_count = place.word in ("passed", "passing") and _is_count(place.previous)
-    is_all = place.before in (["all"], ["it"]) or place.before[:2] == ["all", "of"]
+    words = [text for text in place.before if text not in _ALREADY]
+    is_all = words in (["all"], ["it"], ["this"], ["that"]) or place.before[:2] == ["all", "of"]
     has_tests = is_all or bool(TESTS.intersection(place.before))
     takes_object = place.next in DETERMINER | PRONOUN | _PASSES_ON or is_content(place.next)
     return (has_count or has_tests) and not takes_object
@@ -463,9 +490,11 @@ def _is_wrapping(place: WordPlace) -> bool:
 
 
 def _is_ready(place: WordPlace) -> bool:
-    """ "It is ready for review"; people who are ready have finished nothing."""
+    """ "It is ready for review", "the PR is ready"; people who are ready have finished nothing."""
     if {"i", "we", "you"}.intersection(place.before):
         return False
+    if not place.next and place.left in BE - {"be", "get"}:
+        return place.subject in NAMES_OF_CHANGE | _READY_WORK
     has_purpose = bool(_PURPOSES.intersection(place.after[1:2]))
     is_handed_on = place.next in ("for", "to") and has_purpose
     return is_handed_on and (not place.before or place.left in BE - {"be", "get"})
@@ -547,7 +576,7 @@ _SENSES: dict[str, Callable[[WordPlace], bool]] = {
     **dict.fromkeys(VERDICTS, lambda place: not place.before and not place.after),
     **dict.fromkeys(CHEERS, lambda place: bool(place.next) and place.next not in BE),
     **dict.fromkeys(split_words("met reached satisfied fulfilled hit"), _is_reached),
-    **dict.fromkeys(("none", "not a single"), _is_without_failure),
+    **dict.fromkeys(("none", "no", "nothing", "not a single"), _is_without_failure),
     **dict.fromkeys(("0", "zero"), _is_zero),
     **dict.fromkeys(("holds", "confirmed"), _is_holding),
     **dict.fromkeys(split_words("meets satisfies fulfils fulfills"), _is_satisfying),

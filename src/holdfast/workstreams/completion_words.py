@@ -74,7 +74,10 @@ SUCCESSES = split_idioms(
     " nothing remains to be done, nothing is left to do, no open issues remain"
 )
 # Those that say so only where they are all that is said: "that's it, …", not "that's it for now".
-VERDICTS = split_idioms("that did it, this did it, that does it, that is it, this is it")
+VERDICTS = split_idioms(
+    "that did it, this did it, that does it, that is it, this is it, lgtm, looks good to me,"
+    " ship it, success"
+)
 SMOOTH = split_idioms(
     "without errors, without any errors, without error, without warnings, without issues,"
     " without a single error, without a single failure, without a hitch"
@@ -119,6 +122,8 @@ FAILS = split_words(
     " reproduce happens happen occurs occur stalls stall panics panic segfaults segfault"
 )
 NAMES_OF_CHANGE = split_words("commit patch pr change fix branch diff")
+# Where code is once work on it is over; any other bare noun says how it is made: "in Rust".
+STAGES = split_words("main master production prod staging dev trunk")
 
 BE = split_words("is are was were am been being be got gets get remains stays seems looks")
 IN_PROGRESS = split_words("being gets get be")
@@ -204,6 +209,8 @@ JOINED = split_words(", and or & plus then nor")
 NAMING = split_words(
     "values states statuses labels columns"
 )  # what is listed beside these are names
+# "A state done", "the label fixed": the word is what the thing is called.
+NAMED = split_words("state status value label column flag option member constant kind")
 
 # After the present tense these say how a program works, not that work on it is over.
 HOW = split_words(
@@ -212,7 +219,7 @@ HOW = split_words(
 )
 DESCRIBED = {
     "done": HOW | split_words("to inside twice so like in on for before after once"),
-    "implemented": split_words("by as"),
+    "implemented": split_words("by as using via through"),
     "fixed": split_words("at to per for"),
     "resolved": HOW | split_words("against relative to before after"),
     "merged": (HOW - split_words("as")) | split_words("before after"),

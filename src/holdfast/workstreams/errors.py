@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from holdfast.errors import Action, Conflict, NotFound, Refused, shown
+
+_NOTE_ID = re.compile("D[0-9]{1,9}|c-[0-9a-f]{12}")
 
 
 class NoRepositoryError(NotFound):
@@ -41,10 +44,12 @@ class NoteNotFoundError(NotFound):
 
 
 def _describe_known(ids: Sequence[str]) -> str:
-    if not ids:
+    """Anybody can write an id into the file: one that we would not give out is not told."""
+    known = [each for each in ids if _NOTE_ID.fullmatch(each)]
+    if not known:
         return "There are none."
-    names = list(ids[:10])
-    if len(ids) > 10:
+    names = known[:10]
+    if len(known) > 10:
         names.append("…")
     return f"There are {', '.join(names)}."
 
@@ -112,17 +117,14 @@ class EvidenceMissingError(Refused):
 
 
 class ProofFailedError(Refused):
-    """A claim says that something is done, and its own evidence contradicts it."""
+    """A claim whose own evidence contradicts it; `problem` is how the command did not pass."""
 
     code = "proof_failed"
 
-    def __init__(self, claim: str, command: str, exit_code: object):
+    def __init__(self, claim: str, command: str, problem: str):
         self.claim, self.command = claim, command
-        how = "ran while files changed"
-        if exit_code != 0:
-            how = f"ended with exit code {exit_code}"
         super().__init__(
-            f"Claim {shown(claim)} has no valid evidence: {shown(command)} {how}. "
+            f"Claim {shown(claim)} has no valid evidence: {shown(command)} {problem}. "
             "Run it until it passes, then claim.",
             next_actions=[Action("prove")],
         )

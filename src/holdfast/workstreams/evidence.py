@@ -155,12 +155,35 @@ class CommandEvidence(Record):
     ran_at: str | None = text_field(required=False)
     output_hash: str | None = text_field(required=False)
     duration_ms: int | None = number_field(required=False)
+    folder: str | None = text_field(required=False)  # below the worktree; None at its top
 
     @property
     def text(self) -> str:
         if isinstance(self.command, str):
             return self.command
         return " ".join(self.command or ())
+
+    @property
+    def line(self) -> tuple[str, str]:
+        """What is run again: the same command in another folder is another one."""
+        return self.text, self.folder or ""
+
+
+@dataclass(frozen=True)
+class TreeRuns:
+    """What this machine knows about the commands that were run on one state of the files."""
+
+    tree: str | None = None
+    failed: frozenset[tuple[str, str]] = frozenset()  # `line` of those whose newest run failed
+    withdrawn: frozenset[str] = frozenset()  # ids of proofs
+
+    def find_doubt(self, evidence: CommandEvidence) -> str:
+        """Why a pass on this tree shows nothing any longer; empty where it does."""
+        if evidence.proof in self.withdrawn:
+            return "was withdrawn"
+        if evidence.line in self.failed:
+            return "failed when it was run again"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -297,7 +320,7 @@ def _take_symbol(noted: Evidence, file: FileText) -> Evidence:
     name = noted.symbol or ""
     found = file.read_symbol(name)
     if found is None:
-        raise EvidenceNotThereError(str(noted), _describe_missing_symbol(name, file))
+        raise EvidenceNotThereError(str(noted), describe_missing_symbol(name, file))
     if isinstance(found, UnreadableSource):
         problem = f"the file {found.why}; give lines, as in :10-20"
         raise EvidenceNotThereError(str(noted), problem)
@@ -305,7 +328,7 @@ def _take_symbol(noted: Evidence, file: FileText) -> Evidence:
     return replace(noted, lines=found.lines, text_hash=text_hash, shape_hash=found.shape)
 
 
-def _describe_missing_symbol(name: str, file: FileText) -> str:
+def describe_missing_symbol(name: str, file: FileText) -> str:
     problem = f"the file has no symbol {name}"
     others = file.list_namesakes(name)
     if others:
@@ -393,16 +416,22 @@ def _find_nearest_same(
     return None
 
 
-def judge_command(evidence: CommandEvidence, tree_now: str | None) -> EvidenceJudgement:
-    """A command shows something only if it exited with 0, and only on the contents it ran on."""
+def judge_command(evidence: CommandEvidence, now: TreeRuns) -> EvidenceJudgement:
+    """A command shows something only if it exited with 0, and only on the contents it ran on.
+
+    Later runs count: files that git does not track decide as well how a command ends.
+    """
     if not any(evidence.command or ()):
         return EvidenceJudgement("changed", why="it names no command")
     if type(evidence.exit_code) is not int:  # `true` is a number to Python
         return EvidenceJudgement("changed", why="how it ended is not known")
     if evidence.exit_code != 0:
         return EvidenceJudgement("changed", why="it failed")
-    if not evidence.tree or evidence.tree != tree_now:
+    if not evidence.tree or evidence.tree != now.tree:
         return EvidenceJudgement("changed", why="it ran on another tree")
+    doubt = now.find_doubt(evidence)
+    if doubt:
+        return EvidenceJudgement("changed", why=f"it {doubt}")
     return EvidenceJudgement("ok")
 
 

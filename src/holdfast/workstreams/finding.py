@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from holdfast.ground.git_refs import is_branch_name
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import ContextFields
 from holdfast.workstreams.merging import list_lost, recover_context, renumber
@@ -89,7 +90,8 @@ def join_kept(
 def find_on_other_branch(document: Document, key: Key) -> Key | None:
     """The same line of work on another branch; of several the one that was changed last."""
     same_repo = [known for known in document.contexts if known.repo == key.repo]
-    found = [known for known in same_repo if known.workstream_id == key.workstream_id]
+    same_work = [known for known in same_repo if known.workstream_id == key.workstream_id]
+    found = [known for known in same_work if is_branch_name(known.branch)]
 
     def get_updated_at(known: Key) -> str:
         return document.contexts[known].updated_at or ""
@@ -137,23 +139,28 @@ def describe_other_work(document: Document, key: Key) -> tuple[str, ...]:
     what = f"workstream {key.workstream_id}"
     if key.workstream_id == key.branch:
         what = "this branch"
-    return (f"Nothing is noted for {what}; there are notes for {_list_names(others)}.",)
+    named = [name for name in others if is_branch_name(name)]
+    names = _list_names(named, len(others) - len(named))
+    return (f"Nothing is noted for {what}; there are notes for {names}.",)
 
 
-def describe_inherited(branches: Sequence[str]) -> str:
-    return f"This branch begins with notes of {_list_names(branches)}."
+def describe_inherited(branches: Sequence[str], unnamed: int = 0) -> str:
+    return f"This branch begins with notes of {_list_names(branches, unnamed)}."
 
 
 def describe_branch(key: Key) -> str:
     return f"These notes were made on branch {key.branch}."
 
 
-def _list_names(names: Sequence[str]) -> str:
-    text = ", ".join(names[:NAMES_SHOWN])
+def _list_names(names: Sequence[str], unnamed: int = 0) -> str:
+    """Anybody can write a name into the file: one that is not a branch's is only counted."""
+    listed = list(names[:NAMES_SHOWN])
     left_out = len(names) - NAMES_SHOWN
     if left_out > 0:
-        text += f" and {left_out} more"
-    return text
+        listed[-1] += f" and {left_out} more"
+    if unnamed:
+        listed.append(f"+{unnamed} with names that are no branch")
+    return ", ".join(listed)
 
 
 def _is_same_work(first: Key, second: Key) -> bool:

@@ -14,11 +14,13 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from holdfast.ground import git, git_repository
+from holdfast.ground.git_refs import is_branch_name
 from holdfast.workstreams import judging
 from holdfast.workstreams.checkout import Checkout
 from holdfast.workstreams.committed import load_committed
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import Claim, Decision
+from holdfast.workstreams.evidence import TreeRuns
 from holdfast.workstreams.finding import get_context
 from holdfast.workstreams.model import (
     PHASES,
@@ -43,6 +45,7 @@ class Merged:
 
     touched: tuple[RepoContext, ...] = ()
     others: tuple[RepoContext, ...] = ()
+    unnamed: int = 0  # left out, because the file gives them a name that is not a branch's
 
     @property
     def contexts(self) -> tuple[RepoContext, ...]:
@@ -66,18 +69,20 @@ def _name_branch(context: RepoContext, noted: Iterable[Noted]) -> list[tuple[str
 
 def list_merged(checkout: Checkout, here: RepoContext) -> Merged:
     """The workstreams of other branches in HEAD's files, those that matter here first."""
-    noted: list[RepoContext] = []
+    found: list[RepoContext] = []
     for phase in PHASES:
         if phase == here.phase or checkout.files.has_file(phase):  # else git need not be asked
-            noted += _list_noted(checkout, here.key, phase)
+            found += _list_noted(checkout, here.key, phase)
+    noted = [context for context in found if is_branch_name(context.key.branch)]
+    unnamed = len(found) - len(noted)
     noted.sort(key=lambda context: context.fields.changed_at, reverse=True)
     if len(noted) < 2:
-        return Merged(others=tuple(noted))
+        return Merged(others=tuple(noted), unnamed=unnamed)
     files = _list_touched(checkout)
     touched = [context for context in noted if not files.isdisjoint(context.list_noted_files())]
     others = [context for context in noted if files.isdisjoint(context.list_noted_files())]
     first = touched[:CONTEXTS_READ]
-    return Merged(tuple(first), tuple(others[: CONTEXTS_READ - len(first)]))
+    return Merged(tuple(first), tuple(others[: CONTEXTS_READ - len(first)]), unnamed)
 
 
 def _list_noted(checkout: Checkout, here: Key, phase: str) -> list[RepoContext]:
@@ -98,7 +103,7 @@ def _list_names(checkout: Checkout, here: Key, document: Document) -> set[str]:
 
 
 def inherit(
-    checkout: Checkout, merged: Merged, here: RepoContext, shown: Iterable[Decision], tree: str
+    checkout: Checkout, merged: Merged, here: RepoContext, shown: Iterable[Decision], runs: TreeRuns
 ) -> Inherited:
     """Decisions, claims that hold here and open steps, a few of each; nothing that is here already.
 
@@ -107,7 +112,7 @@ def inherit(
     branches = dict.fromkeys(context.key.branch for context in merged.contexts)
     return Inherited(
         decisions=tuple(_choose_decisions(merged, {decision.text for decision in shown})),
-        claims=tuple(_choose_claims(checkout, merged, here, tree)),
+        claims=tuple(_choose_claims(checkout, merged, here, runs)),
         steps=tuple(_choose_steps(merged, here)),
         branches=tuple(branches) if here.is_empty else (),
     )
@@ -131,7 +136,7 @@ def _list_newest_decisions(context: RepoContext) -> list[Decision]:
 
 
 def _choose_claims(
-    checkout: Checkout, merged: Merged, here: RepoContext, tree: str
+    checkout: Checkout, merged: Merged, here: RepoContext, runs: TreeRuns
 ) -> list[JudgedClaim]:
     """The first that hold, of a bounded number that is judged."""
     known = {claim.words for claim in here.ledger}
@@ -139,7 +144,7 @@ def _choose_claims(
     for branch, claim in merged.list_in_turn(_list_newest_claims)[:CLAIMS_JUDGED]:
         if claim.words in known:
             continue
-        judged = judging.judge_claim(checkout, claim, tree)
+        judged = judging.judge_claim(checkout, claim, runs)
         if judged.holds:
             chosen.append(replace(judged, of=branch))
             known.add(claim.words)

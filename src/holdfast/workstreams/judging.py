@@ -20,7 +20,7 @@ from holdfast.workstreams.committed import load_committed
 from holdfast.workstreams.cutting import cut_context
 from holdfast.workstreams.effort import LOOK_BYTES, EffortSpent
 from holdfast.workstreams.entries import Checkpoint, Claim
-from holdfast.workstreams.evidence import BrokenEvidence, CommandEvidence, NotedEvidence
+from holdfast.workstreams.evidence import BrokenEvidence, CommandEvidence, NotedEvidence, TreeRuns
 from holdfast.workstreams.model import (
     JudgedClaim,
     JudgedContext,
@@ -40,15 +40,21 @@ TOO_MUCH = (
 )
 
 
-def judge(checkout: Checkout, noted: RepoContext, proofs: Sequence[Proof]) -> JudgedContext:
+def find_state(checkout: Checkout, context: RepoContext) -> git.TreeState:
+    """What is checked out now, compared with the commit that the summary was saved at."""
+    then = context.checkpoint.git_head
+    return checkout.find_state(then if git_repository.is_commit(then) else None)
+
+
+def judge(
+    checkout: Checkout, noted: RepoContext, proofs: Sequence[Proof], runs: TreeRuns
+) -> JudgedContext:
     """As much of it as one look shows; what is left out is told in its notes."""
     context = cut_context(noted, checkout.effort)
     refusals = checkout.effort.refusals
-    then = context.checkpoint.git_head
-    since = then if git_repository.is_commit(then) else None
-    state = checkout.find_state(since)
+    state = find_state(checkout, context)
     default = git.find_default_branch(checkout.repository)
-    claims = [judge_claim(checkout, claim, state.contents_id) for claim in context.ledger]
+    claims = [judge_claim(checkout, claim, runs) for claim in context.ledger]
     decisions = [JudgedDecision(decision) for decision in context.decisions]
     staleness = _judge_staleness(checkout, context, state)
     if checkout.effort.refusals > refusals:
@@ -65,10 +71,10 @@ def judge(checkout: Checkout, noted: RepoContext, proofs: Sequence[Proof]) -> Ju
     )
 
 
-def judge_claim(checkout: Checkout, claim: Claim, tree: str | None) -> JudgedClaim:
-    """`tree` is the hash of all tracked files now; only commands are judged by it."""
+def judge_claim(checkout: Checkout, claim: Claim, runs: TreeRuns) -> JudgedClaim:
+    """`runs` are those on all tracked files as they are now; only commands are judged by them."""
     files = [_judge_file(checkout, noted) for noted in claim.files or ()]
-    commands = [_judge_command(noted, tree) for noted in claim.commands or ()]
+    commands = [_judge_command(noted, runs) for noted in claim.commands or ()]
     return JudgedClaim(
         id=claim.id or "",
         claim=claim.words,
@@ -245,8 +251,8 @@ def _judge_file(checkout: Checkout, noted: NotedEvidence) -> JudgedEvidence:
     )
 
 
-def _judge_command(noted: CommandEvidence, tree: str | None) -> JudgedEvidence:
-    judged = evidence.judge_command(noted, tree)
+def _judge_command(noted: CommandEvidence, runs: TreeRuns) -> JudgedEvidence:
+    judged = evidence.judge_command(noted, runs)
     text = f"{noted.text} → exit {noted.exit_code}"
     return JudgedEvidence(text, judged.verdict, why=judged.why)
 

@@ -33,6 +33,8 @@ _WHOLE = {
     "last_run": "last run",
 }
 
+_BY_ENTRY = ("open_decisions", "evidence_ledger", "last_errors")
+
 StandingEntry = TypeVar("StandingEntry", Decision, Claim)
 NotedEntry = TypeVar("NotedEntry", Decision, Claim, NotedRun)
 Value = TypeVar("Value")
@@ -124,6 +126,27 @@ def list_lost(file: ContextFields, kept: ContextFields) -> list[str]:
         if getattr(whole, name) != getattr(file, name):
             lost.append(word)
     return lost
+
+
+def leave_out_known(kept: ContextFields, file: ContextFields) -> ContextFields:
+    """What this machine saved, without what the file has as well.
+
+    A write that replaces what it found loses nothing, whatever time the clock shows.
+    """
+    values: dict[str, Any] = {}
+    for each in fields(ContextFields):
+        known = getattr(file, each.name)
+        if each.name in _BY_ENTRY:
+            values[each.name] = _leave_out(getattr(kept, each.name) or (), known or ())
+        elif each.name != "extra" and getattr(kept, each.name) == known:
+            values[each.name] = None
+    return replace(kept, **values)
+
+
+def _leave_out(entries: Iterable[Value], known: Iterable[Value]) -> tuple[Value, ...] | None:
+    lines = _index_values(known)
+    left = tuple(entry for entry in entries if _write_union_key(entry) not in lines)
+    return left or None
 
 
 def renumber(context: ContextFields) -> ContextFields:

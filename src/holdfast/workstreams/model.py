@@ -292,8 +292,8 @@ class Inherited:
     branches: tuple[str, ...] = ()
 
     def name_origin(self, branch: str | None) -> str:
-        """Empty for the first of them, which is named once for all."""
-        if branch is None or branch in self.branches[:1]:
+        """Empty where it is the only one, which is named once for all."""
+        if branch is None or self.branches == (branch,):
             return ""
         return branch
 
@@ -348,7 +348,8 @@ class Proof:
         names = ("command", "exit_code", "tree", "ran_at", "output_hash", "duration_ms")
         content = self.to_content()
         known = {name: content[name] for name in names}
-        return CommandEvidence.from_dict({**known, "proof": self.id})
+        folder = self.folder or None
+        return CommandEvidence.from_dict({**known, "proof": self.id, "folder": folder})
 
     def to_short_dict(self, tree: str) -> dict[str, Any]:
         """Without its output, and with whether it ran on these contents."""

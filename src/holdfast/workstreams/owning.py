@@ -7,8 +7,8 @@ was seen being written here; everything else is shown as the words of others. Pu
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from holdfast.ground import canonical
 from holdfast.workstreams.entries import Claim, ContextFields, Decision, Pointer, Summary
@@ -47,13 +47,26 @@ def list_own(
     return known.union(_hash_fields(stated))
 
 
-def mark_own(judged: JudgedContext, own: frozenset[str]) -> JudgedContext:
+@dataclass(frozen=True)
+class OwnHashes:
+    """Of the branch that is checked out, and of each merged one: a hash does not cover the branch,
+    and one's own words under the name of another branch were not written there.
+    """
+
+    here: frozenset[str] = frozenset()
+    merged: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def of(self, branch: str | None) -> frozenset[str]:
+        return self.merged.get(branch or "", frozenset())
+
+
+def mark_own(judged: JudgedContext, hashes: OwnHashes) -> JudgedContext:
     """Say of each entry whether it was written on this machine."""
-    inherited = judged.inherited
+    inherited, own = judged.inherited, hashes.here
     marked = Inherited(
-        decisions=tuple(_mark_decision(decision, own) for decision in inherited.decisions),
-        claims=tuple(_mark_claim(claim, own) for claim in inherited.claims),
-        steps=tuple(_mark_step(step, own) for step in inherited.steps),
+        decisions=tuple(_mark_decision(each, hashes.of(each.of)) for each in inherited.decisions),
+        claims=tuple(_mark_claim(claim, hashes.of(claim.of)) for claim in inherited.claims),
+        steps=tuple(_mark_step(step, hashes.of(step.of)) for step in inherited.steps),
         branches=inherited.branches,
     )
     return replace(

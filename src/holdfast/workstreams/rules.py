@@ -30,7 +30,7 @@ from holdfast.workstreams.entries import (
     Pointer,
     Summary,
 )
-from holdfast.workstreams.evidence import CommandEvidence, Evidence
+from holdfast.workstreams.evidence import CommandEvidence, Evidence, TreeRuns
 from holdfast.workstreams.merging import (
     ERRORS_KEPT,
     NotedEntry,
@@ -54,6 +54,7 @@ CHECKLIST_ITEMS = 50
 POINTERS = 50
 EVIDENCE_PER_CLAIM = 20
 DIRTY_FILES_KEPT = 200
+FAILING_NAMED = 3
 QUOTES = {('"', '"'), ("'", "'"), ("`", "`"), ("“", "”"), ("‘", "’"), ("«", "»")}
 
 _DECISION_ID = re.compile("D[1-9][0-9]{0,5}")
@@ -262,11 +263,24 @@ def _require_evidence(
     commands = [item for item in evidence if isinstance(item, CommandEvidence)]
     for command in commands:
         if command.exit_code != 0 or not command.tree:
-            raise errors.ProofFailedError(text, command.text, command.exit_code)
+            raise errors.ProofFailedError(text, command.text, _describe_end(command))
     files = [item for item in evidence if isinstance(item, Evidence)]
     places = [file for file in files if file.lines or file.symbol]
     if not places and not commands:
         raise errors.EvidenceMissingError(text, word)
+
+
+def check_still_passes(text: str, command: CommandEvidence, runs: TreeRuns) -> None:
+    """A pass that was withdrawn or that a later run contradicts is not evidence any more."""
+    doubt = runs.find_doubt(command)
+    if doubt and command.exit_code == 0:
+        raise errors.ProofFailedError(text, command.text, doubt)
+
+
+def _describe_end(command: CommandEvidence) -> str:
+    if command.exit_code == 0:
+        return "ran while files changed"
+    return f"ended with exit code {command.exit_code}"
 
 
 def _remove_unseen(text: str) -> str:
@@ -370,6 +384,8 @@ def point(context: RepoContext, pointers: Sequence[Pointer], *, now: str) -> Con
 
 
 def check_pointers(pointers: Sequence[object]) -> None:
+    if not pointers:
+        raise InvalidValueError("pointers", "", "are missing: name a file")
     if len(pointers) > POINTERS:
         raise InvalidValueError("pointers", len(pointers), f"are more than {POINTERS}")
 
@@ -456,7 +472,7 @@ def find_verification(
     failing = [proof for proof in newest.values() if not proof.passed]
     if failing:
         if by_hand:
-            return Verification("hand", failing=describe_failing(failing[-1]))
+            return Verification("hand", failing=_list_failing(failing))
         last = failing[-1]
         raise errors.NotVerifiedError(describe_failing(last), last.id)
     passed = next((proof for proof in here if proof.passed), None)
@@ -467,6 +483,15 @@ def find_verification(
     if by_hand:
         return Verification("hand")
     raise errors.NotVerifiedError()
+
+
+def _list_failing(failing: Sequence[Proof]) -> str:
+    """The newest first; a few are named."""
+    named = [describe_failing(proof) for proof in failing[::-1][:FAILING_NAMED]]
+    left_out = len(failing) - len(named)
+    if left_out:
+        named.append(f"{left_out} more")
+    return "; ".join(named)
 
 
 def describe_failing(proof: Proof) -> str:
@@ -563,9 +588,11 @@ def _check_line(name: str, value: object, max_chars: int) -> str:
 
 
 def _check_text(name: str, value: object, max_chars: int) -> str:
-    text = canonical.check_text(name, value, max_bytes=4 * max_chars).strip()
-    if not text:
-        raise InvalidValueError(name, value, "is empty")
-    if len(text) > max_chars:
+    """One limit, in characters: of so few, the bytes fit as well."""
+    text = value.strip() if isinstance(value, str) else value
+    if isinstance(text, str) and len(text) > max_chars:
         raise InvalidValueError(name, text, f"is longer than {max_chars:,} characters")
-    return text
+    checked = canonical.check_text(name, text, max_bytes=4 * max_chars)
+    if not checked:
+        raise InvalidValueError(name, value, "is empty")
+    return checked

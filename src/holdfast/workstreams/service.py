@@ -31,7 +31,7 @@ from holdfast.workstreams import (
 from holdfast.workstreams.checkout import Checkout, open_checkout
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import Claim, Decision
-from holdfast.workstreams.evidence import CommandEvidence, Evidence
+from holdfast.workstreams.evidence import CommandEvidence, Evidence, TreeRuns
 from holdfast.workstreams.model import (
     PHASES,
     ContextChange,
@@ -182,7 +182,7 @@ class WorkstreamService:
         checkout = target.checkout
         words = self._redact(text)
         stamp = self._stamp(request_id)
-        taken = [await self._take_evidence(checkout, each) for each in shown]
+        taken = [await self._take_evidence(checkout, each, words) for each in shown]
 
         def claim(context: RepoContext) -> ContextChange[Claim]:
             return rules.claim(context, words, taken, kind=kind, stamp=stamp)
@@ -457,26 +457,30 @@ class WorkstreamService:
 
     async def _judge(self, target: Target) -> JudgedContext:
         context = target.context
+        state = await off_loop(judging.find_state, target.checkout, context)
+        runs = await self._list_runs(target.checkout, state.contents_id)
         proofs = await self.journal.list_proofs(target.checkout.repository.repo)
         other_phase = _name_other_phase(context.phase)
         other_document = await off_loop(target.checkout.files.load, other_phase)
         merged = await off_loop(inheriting.list_merged, target.checkout, context)
-        kept = [await self.journal.find_kept(each.key, each.phase) for each in merged.contexts]
-        kept.append(await self._find_kept(other_document, context.key, other_phase))
-        own = _unite_own([target.kept, *kept])
-        return await off_loop(self._judge_now, target, proofs, other_document, merged, own)
+        of_other_phase = await self._find_kept(other_document, context.key, other_phase)
+        own = owning.OwnHashes(
+            here=_unite_own([target.kept, of_other_phase]), merged=await self._list_own(merged)
+        )
+        return await off_loop(self._judge_now, target, proofs, runs, other_document, merged, own)
 
     def _judge_now(
         self,
         target: Target,
         known: Sequence[Proof],
+        runs: TreeRuns,
         other_document: Document,
         merged: inheriting.Merged,
-        own: frozenset[str],
+        own: owning.OwnHashes,
     ) -> JudgedContext:
         proofs = [self._redact_proof(proof) for proof in known]
         checkout, noted = target.checkout, target.context
-        judged = judging.judge(checkout, noted, proofs)
+        judged = judging.judge(checkout, noted, proofs, runs)
         renamed = finding.follow_renamed_repository(other_document, noted.key)
         other = finding.get_context(renamed, noted.key, _name_other_phase(noted.phase))
         of_phase = finding.list_decisions_of_other_phase(other)
@@ -485,22 +489,45 @@ class WorkstreamService:
         if note:
             context = replace(context, notes=(*context.notes, note))
         decisions = [*noted.decisions, *other.decisions]
-        inherited = inheriting.inherit(checkout, merged, noted, decisions, judged.tree)
+        inherited = inheriting.inherit(checkout, merged, noted, decisions, runs)
         if inherited.branches:
             earlier = [note for note in context.notes if note == finding.EARLIER_BRANCH]
-            notes = (finding.describe_inherited(inherited.branches), *earlier)
+            notes = (finding.describe_inherited(inherited.branches, merged.unnamed), *earlier)
             context = replace(context, notes=notes)
         whole = replace(
             judged, context=context, shared_decisions=tuple(shared), inherited=inherited
         )
         return owning.mark_own(whole, own)
 
+    async def _list_own(self, merged: inheriting.Merged) -> dict[str, frozenset[str]]:
+        """What was written on this machine, by branch."""
+        own: dict[str, frozenset[str]] = {}
+        for context in merged.contexts:
+            kept = await self.journal.find_kept(context.key, context.phase)
+            branch = context.key.branch
+            own[branch] = _unite_own([kept]) | own.get(branch, frozenset())
+        return own
+
     async def _judge_claim(self, checkout: Checkout, claim: Claim) -> JudgedClaim:
-        tree = None
+        runs = TreeRuns()
         if claim.commands:  # only they are judged by the tree, which costs two processes
             state = await off_loop(checkout.read_state)
-            tree = state.contents_id
-        return await off_loop(judging.judge_claim, checkout, claim, tree)
+            runs = await self._list_runs(checkout, state.contents_id)
+        return await off_loop(judging.judge_claim, checkout, claim, runs)
+
+    async def _list_runs(self, checkout: Checkout, tree: str | None) -> TreeRuns:
+        """However many claims there are, these are a few queries."""
+        if tree is None:
+            return TreeRuns()
+        repo = checkout.repository.repo
+        withdrawn = await self.journal.list_withdrawn(repo)
+        newest = await self.journal.list_newest_runs(repo, tree, withdrawn)
+        failing = [self._redact_proof(proof) for proof in newest if not proof.passed]
+        return TreeRuns(
+            tree=tree,
+            failed=frozenset(proof.to_evidence().line for proof in failing),
+            withdrawn=withdrawn,
+        )
 
     async def _judge_listed(
         self, checkout: Checkout, document: Document, known: Sequence[ListedContext]
@@ -517,7 +544,9 @@ class WorkstreamService:
     async def _find_verification(
         self, checkout: Checkout, state: git.TreeState, *, by_hand: bool
     ) -> Verification:
-        proofs = await self.journal.list_newest_runs(checkout.repository.repo, state.contents_id)
+        repo = checkout.repository.repo
+        withdrawn = await self.journal.list_withdrawn(repo)
+        proofs = await self.journal.list_newest_runs(repo, state.contents_id, withdrawn)
         return rules.find_verification(
             by_hand=by_hand,
             tree=state.contents_id,
@@ -526,10 +555,12 @@ class WorkstreamService:
         )
 
     async def _find_proof(self, note: str) -> Proof | None:
-        if ids.parse_id(note) is None:
+        """By its id, also as evidence names it."""
+        proof_id = ids.parse_id(str(note).removeprefix(PROOF))
+        if proof_id is None:
             return None
         checkout = await off_loop(self._open)
-        found = await self.journal.find_proof(note)
+        found = await self.journal.find_proof(proof_id)
         if found is None or found.repo != checkout.repository.repo:
             return None
         return found
@@ -571,11 +602,13 @@ class WorkstreamService:
         written = finding.get_context(done.after, key, phase)
         own = await off_loop(owning.list_own, done.change.stated, written.fields, target.kept)
         head = await off_loop(target.checkout.find_head)
-        await self.journal.keep_context(replace(written, own=own, head=head), target.kept)
+        replaced = finding.get_context(done.before, key, phase).fields
+        saved = replace(written, own=own, head=head)
+        await self.journal.keep_context(saved, target.kept, replaced)
         return replace(done.change, context=written)
 
     async def _take_evidence(
-        self, checkout: Checkout, shown: str | Mapping[str, Any]
+        self, checkout: Checkout, shown: str | Mapping[str, Any], claim: str
     ) -> Evidence | CommandEvidence:
         """Evidence with the hashes of its text now; a proof is named by its id."""
         if isinstance(shown, Mapping) and shown.get("proof"):
@@ -583,7 +616,9 @@ class WorkstreamService:
         if isinstance(shown, str) and shown.startswith(PROOF):
             proof_id = shown.removeprefix(PROOF)
             proof = await self._get_proof(checkout, proof_id)
-            return self._redact_proof(proof).to_evidence()
+            command = self._redact_proof(proof).to_evidence()
+            rules.check_still_passes(claim, command, await self._list_runs(checkout, proof.tree))
+            return command
         return await off_loop(checkout.take_evidence, shown)
 
     def _redact(self, text: Any) -> Any:

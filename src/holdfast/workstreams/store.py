@@ -23,7 +23,7 @@ from holdfast.workstreams import document, errors
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import ContextFields
 from holdfast.workstreams.flag import GraphConfig
-from holdfast.workstreams.merging import list_lost, recover_context
+from holdfast.workstreams.merging import leave_out_known, list_lost, recover_context
 from holdfast.workstreams.model import ContextChange, Key, Proof, RepoContext, Written
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ DASHBOARD_FOLDER, DASHBOARD = "docs", "context_summary.md"
 DASHBOARD_PATH = f"{DASHBOARD_FOLDER}/{DASHBOARD}"
 IGNORED = "*.local.json\n.holdfast-*.tmp\n"
 PROOFS_READ = 100
+WITHDRAWALS_READ = 10_000
 COMMANDS_READ = 1_000  # different commands that were run on the same contents
 WITHDRAWN, RUN_ON_TREE = "withdrawn_proof", "run_on_tree"
 ATTRIBUTES = "*.json text eol=lf merge=holdfast-context\n"
@@ -261,9 +262,14 @@ class WorkstreamJournal:
                 next_actions=[Action("workstream.other")],
             ) from None
 
-    async def keep_context(self, context: RepoContext, before: RepoContext | None) -> None:
-        """As it was written, and beside it what the file has lost, so that it can be restored."""
-        content = await off_loop(_make_content_with_lost, context, before)
+    async def keep_context(
+        self, context: RepoContext, kept: RepoContext | None, replaced: ContextFields
+    ) -> None:
+        """As it was written, and beside it what the file had lost, so that it can be restored.
+
+        `kept` is what was saved before, `replaced` what the file had when it was written.
+        """
+        content = await off_loop(_make_content_with_lost, context, kept, replaced)
         subject = _make_subject(context.key, context.phase)
         try:
             await self.journal.add("repo_context", subject, content)
@@ -285,27 +291,22 @@ class WorkstreamJournal:
             await self.journal.add(RUN_ON_TREE, _name_run(proof), short)
         return proof
 
-    async def list_newest_runs(self, repo: str, tree: str) -> list[Proof]:
-        """The newest run of each command on these contents that was not withdrawn."""
+    async def list_newest_runs(
+        self, repo: str, tree: str, withdrawn: frozenset[str]
+    ) -> list[Proof]:
+        """The newest run of each command on these contents, without those that were withdrawn."""
         newest = await self.journal.newest_of_each(RUN_ON_TREE, [repo, tree], COMMANDS_READ)
-        found = [await self._find_standing(_parse_run(entry)) for entry in newest if entry.content]
+        runs = [_parse_run(entry) for entry in newest if entry.content]
+        found = [await self._find_standing(run, withdrawn) for run in runs]
         return [proof for proof in found if proof]
 
-    async def _find_standing(self, newest: Proof) -> Proof | None:
+    async def _find_standing(self, newest: Proof, withdrawn: frozenset[str]) -> Proof | None:
         """The run itself, or, where that was withdrawn, the one before it."""
-        if not await self._is_withdrawn(newest):
+        if newest.id not in withdrawn:
             return newest
         entries = await self.journal.newest(RUN_ON_TREE, _name_run(newest), PROOFS_READ)
-        for entry in entries:
-            if entry.content and not await self._is_withdrawn(_parse_run(entry)):
-                return _parse_run(entry)
-        return None
-
-    async def _is_withdrawn(self, proof: Proof) -> bool:
-        return await self.journal.find(WITHDRAWN, self._name_withdrawal(proof)) is not None
-
-    def _name_withdrawal(self, proof: Proof) -> str:
-        return ids.named_id("withdrawn", *self.journal.owner, proof.id)
+        earlier = [_parse_run(entry) for entry in entries if entry.content]
+        return next((run for run in earlier if run.id not in withdrawn), None)
 
     async def find_proof(self, proof_id: str) -> Proof | None:
         entry = await self.journal.find("proof", proof_id)
@@ -315,23 +316,23 @@ class WorkstreamJournal:
 
     async def withdraw_proof(self, proof: Proof, *, by: str, now: str) -> None:
         """What was run stays in the log; it only counts no longer."""
-        entry_id = self._name_withdrawal(proof)
+        entry_id = ids.named_id("withdrawn", *self.journal.owner, proof.id)
         content = {"proof": proof.id, "by": by, "at": now}
         await self.journal.add(WITHDRAWN, [proof.repo], content, entry_id=entry_id)
 
     async def list_proofs(self, repo: str, limit: int = PROOFS_READ) -> list[Proof]:
         """Those that were not withdrawn, the newest first."""
         entries = await self.journal.newest("proof", [repo], limit)
-        withdrawn = await self._list_withdrawn(repo)
+        withdrawn = await self.list_withdrawn(repo)
         return [
             Proof.from_dict(entry.id, entry.content)
             for entry in entries
             if entry.content is not None and entry.id not in withdrawn
         ]
 
-    async def _list_withdrawn(self, repo: str) -> set[str]:
-        entries = await self.journal.newest(WITHDRAWN, [repo], PROOFS_READ)
-        return {entry.content["proof"] for entry in entries if entry.content}
+    async def list_withdrawn(self, repo: str) -> frozenset[str]:
+        entries = await self.journal.newest(WITHDRAWN, [repo], WITHDRAWALS_READ)
+        return frozenset(entry.content["proof"] for entry in entries if entry.content)
 
 
 def _name_run(proof: Proof) -> list[str]:
@@ -361,12 +362,15 @@ def _read_kept(key: Key, phase: str, entry: JournalEntry) -> RepoContext | None:
     )
 
 
-def _make_content_with_lost(context: RepoContext, before: RepoContext | None) -> dict[str, Any]:
+def _make_content_with_lost(
+    context: RepoContext, kept: RepoContext | None, replaced: ContextFields
+) -> dict[str, Any]:
     content = _make_content(context)
-    if before is not None and list_lost(context.fields, before.fields):
-        whole = recover_context(context.fields, before.fields)
+    if kept is not None and list_lost(context.fields, kept.fields):
+        missing = leave_out_known(kept.fields, replaced)
+        whole = recover_context(context.fields, missing)
         content["kept"] = whole.to_dict()
-    earlier = before and before.earlier
+    earlier = kept and kept.earlier
     if earlier and list_lost(context.fields, earlier):
         content["earlier"] = earlier.to_dict()
     return content

@@ -71,6 +71,16 @@ def test_a_workstream_is_written_and_shown_again(cli: Call):
     assert cli("workstream", "checklist").out == "No steps are noted.\n"
 
 
+def test_a_save_tells_which_commands_fail(cli: Call):
+    cli("prove", "--", "false")
+    cli("prove", "--", "sh", "-c", "exit 3")
+
+    saved = cli("workstream", "save", "--summary", "As it is.")
+
+    assert saved.code == 0
+    assert "failed: sh -c exit 3 → exit 3; false → exit 1\n" in saved.out
+
+
 def test_what_the_gate_misses_is_shown_as_said_everywhere(cli: Call):
     """A claim of completion in words that the rule does not know still has no evidence."""
     text = "The loop on telemetry is all sewn up"

@@ -302,6 +302,21 @@ async def test_a_proof_shows_its_newest_run_and_on_what_it_ran(
     assert [shown_proof.again for shown_proof in work.proofs] == [again, failed]
 
 
+async def test_a_withdrawn_proof_is_shown_as_one(repo: Repo, workstreams: WorkstreamService):
+    proof = await workstreams.prove(["true"])
+    await workstreams.claim("It is done", [f"proof:{proof.id}"])
+    await workstreams.withdraw(proof.id)
+
+    [claim] = (await look(workstreams, repo.folder)).claims
+
+    [shown] = claim.proofs
+    assert (claim.claim.verdict, shown.verdict, shown.words) == (
+        "changed",
+        "changed",
+        "It was withdrawn.",
+    )
+
+
 async def test_a_button_runs_the_command_of_the_journal_and_not_of_the_file(
     repo: Repo, workstreams: WorkstreamService
 ):

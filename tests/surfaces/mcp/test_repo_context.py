@@ -31,6 +31,11 @@ async def do(client: Client, operation: str, **arguments: Any) -> Any:
     return await data(client, TOOL, operation=operation, **arguments)
 
 
+async def read_text(client: Client, operation: str) -> str:
+    answer = await client.call_tool(TOOL, {"operation": operation})
+    return answer.content[0].text
+
+
 # --- every operation ------------------------------------------------------------------------------
 
 
@@ -215,8 +220,10 @@ async def test_a_mistaken_run_is_withdrawn_and_named_by_its_command(repo: Repo):
     proof_id = proven.document["proof"]["id"]
     async with doors.inside(repo.folder) as client:
         gone = await do(client, "withdraw", id=proof_id)
+        as_evidence = await do(client, "withdraw", id=f"proof:{proof_id}")
 
     assert gone["withdrawn"] == {"id": proof_id, "text": "false → exit 1"}
+    assert as_evidence["withdrawn"] == gone["withdrawn"]
 
 
 async def test_load_on_a_new_branch_shows_what_the_branch_stands_on(repo: Repo):
@@ -231,8 +238,12 @@ async def test_load_on_a_new_branch_shows_what_the_branch_stands_on(repo: Repo):
         repo.git("checkout", "-qb", "next")
         loaded = await call(client, TOOL, operation="load")
         checked = await do(client, "check")
+        texts = [await read_text(client, operation) for operation in ("load", "check")]
 
     context = loaded["data"]["context"]
+    [claim] = context["claims"]
+    for text in texts:
+        assert f"- Claim {claim['id']} of feature [ok]: It doubles" in text
     [decision] = context["shared_decisions"]
     assert (decision["text"], decision["of"], decision["because"]) == (
         "a table",
@@ -500,6 +511,16 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"operation": "checklist", "items": "docs"}, "invalid_value", "is not a list"),
     ({"operation": "checklist", "items": [5]}, "invalid_value", "is not a text"),
     ({"operation": "point", "paths": {"a": 1}}, "invalid_value", "is not a list"),
+    ({"operation": "point", "paths": []}, "invalid_value", "name a file"),
+    (
+        {"operation": "point", "paths": ["src/retry.py#nosuch"]},
+        "invalid_value",
+        "has no symbol nosuch",
+    ),
+    ({"operation": "decide", "text": "x" * 1001}, "invalid_value", "than 1,000 characters"),
+    ({"operation": "decide", "text": "x" * 9999}, "invalid_value", "than 1,000 characters"),
+    ({"operation": "decide", "text": "é" * 9999}, "invalid_value", "than 1,000 characters"),
+    ({"operation": "save", "summary": "é " * 9999}, "invalid_value", "than 8,000 characters"),
     ({"operation": "withdraw"}, "invalid_value", "needs id"),
     ({"operation": "withdraw", "id": "D9"}, "note_not_found", "There are none"),
     ({"operation": "withdraw", "id": 5}, "invalid_value", "is not a text"),

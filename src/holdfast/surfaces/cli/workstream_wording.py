@@ -112,7 +112,10 @@ def describe_save(context: RepoContext) -> str:
     why = VERIFIED_BY.get(verified_by, summary.verified_by)
     head = _shorten_head(context.checkpoint.git_head, missing="no commit yet")
     place = f"{context.key.workstream_id} at {head}"
-    return f"Saved for {place} ({why}). Commit the context folder to share it."
+    text = f"Saved for {place} ({why}). Commit the context folder to share it."
+    if summary.failing:
+        text += f"\nNoted beside it, because the newest run failed: {_on_one_line(summary.failing)}"
+    return text
 
 
 def describe_failure(run: NotedRun) -> str:

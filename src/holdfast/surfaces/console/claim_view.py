@@ -10,7 +10,7 @@ import hashlib
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.errors import HoldfastError
@@ -192,7 +192,14 @@ def _show_proof(
     for proof in judged.proofs:  # the newest comes first
         if _is_same_run(proof, named):
             return show_own_proof(proof, judged)
-    return show_own_proof(named, judged)
+    return _show_proof_in_doubt(shown, show_own_proof(named, judged))
+
+
+def _show_proof_in_doubt(shown: JudgedEvidence, named: ProofShown) -> ProofShown:
+    """A run that was withdrawn shows nothing, however it ended."""
+    if named.verdict == shown.verdict:
+        return named
+    return replace(named, verdict=shown.verdict, words=f"{shown.why.capitalize()}.")
 
 
 def _show_foreign_proof(shown: JudgedEvidence, noted: CommandEvidence) -> ProofShown:

@@ -216,7 +216,10 @@ def write_decision(decision: Data) -> str:
 def write_claim(claim: Data) -> str:
     verdict = f" [{claim['verdict']}]" if claim.get("verdict") else ""
     words = _on_one_line(claim.get("claim", ""))
-    text = f"Claim {_on_one_line(claim.get('id', ''))}{verdict}{_mark(claim)}: {words}"
+    name = _on_one_line(claim.get("id", ""))
+    if claim.get("of"):
+        name += f" of {_on_one_line(claim['of'])}"
+    text = f"Claim {name}{verdict}{_mark(claim)}: {words}"
     where = "; ".join(_write_evidence(evidence) for evidence in claim.get("evidence", ()))
     if where:
         text += f" ({where})"
