@@ -7,6 +7,7 @@ first: whether it is missing or ended is asked only when a statement found no ro
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -654,10 +655,20 @@ class SessionService:
         self, session_id: str, exists: Callable[[str], bool] = os.path.exists
     ) -> str:
         """For a session that continues this one; relative paths are looked up in its worktree."""
+        text, _ = await self.fit_resume_text(session_id, exists)
+        return text
+
+    async def fit_resume_text(
+        self,
+        session_id: str,
+        exists: Callable[[str], bool] = os.path.exists,
+        max_chars: int = sys.maxsize,
+    ) -> tuple[str, int]:
+        """The same within so many characters, and how many items were left out."""
         session = await self.get_session(session_id)
         folder = session.worktree or ""
-        return context_sets.make_resume_text(
-            session.metadata, lambda path: exists(os.path.join(folder, path))
+        return context_sets.fit_resume_text(
+            session.metadata, lambda path: exists(os.path.join(folder, path)), max_chars
         )
 
     # --- within -----------------------------------------------------------------------------------

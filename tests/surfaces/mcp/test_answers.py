@@ -210,6 +210,36 @@ async def test_a_start_answers_with_the_document_to_continue_from_and_little_els
     assert answer.chars <= 1.1 * len(document) + 150
 
 
+async def test_long_context_sets_do_not_hide_the_document_of_a_session_that_is_continued(
+    repo: Repo,
+):
+    request = {"event_type": "user_message", "role": "user", "content": "Stop after three"}
+    async with doors.inside(repo.folder) as client:
+        event = (await data(client, "session", operation="append", **request))["event"]
+        await note_much(client, claims=4, decisions=12)
+        for name in ("endpoints", "docs", "tables", "dashboards", "queues"):
+            items = [f"https://example.org/{name}/{each}/{'x' * 147}" for each in range(10)]
+            await data(client, "set_relevant_context", setName=name, items=items)
+        await data(client, "session", operation="end")
+        session_id = event["session_id"]
+        answer = await deliver(client, "session", operation="start", session_id=session_id)
+        prompt = await client.get_prompt("workspace-resume", {"session_id": session_id})
+
+    handed = answer.envelope["data"]["resume_text"]
+    document, *_, more = handed.split("\n\n")
+    assert document.startswith("HOLDFAST implementation")
+    assert handed in answer.text
+    assert answer.chars <= PAGE_CHARS
+    shown = handed.count("https://")
+    continued = answer.envelope["data"]["session"]["id"]
+    assert more == f"+{50 - shown} more: get_relevant_context session_id={continued}"
+    for text in (handed, prompt.messages[0].content.text):
+        assert "> Stop after three" in text
+        assert "DECIDED" in text or "OPEN" in text
+        assert "endpoints: https://" in text
+        assert len(text) <= PAGE_CHARS
+
+
 def list_texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]

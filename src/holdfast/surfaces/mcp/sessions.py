@@ -6,13 +6,21 @@ there is none. Only `end` starts nothing.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.surfaces.mcp import wording
-from holdfast.surfaces.mcp.answer import Answer, make_answer, make_write_answer, shorten
+from holdfast.surfaces.mcp.actions import word_sets_call
+from holdfast.surfaces.mcp.answer import (
+    RESUME_CHARS,
+    Answer,
+    make_answer,
+    make_write_answer,
+    shorten,
+)
 from holdfast.surfaces.mcp.call import NO_SESSION, describe_choice, describe_repeated
 from holdfast.surfaces.mcp.recent import make_brief_event, make_recent
 from holdfast.surfaces.mcp.tool import (
@@ -233,7 +241,14 @@ async def _answer_resumed(
     call: Call, session: Session, left: Session, warnings: Sequence[str]
 ) -> Answer:
     """`session` is what the calls of the caller mean, `left` what the document is about."""
-    text = await hand_over(call.app, left, worktree=call.caller.worktree, exists=call.exists)
+    text = await hand_over(
+        call.app,
+        left,
+        worktree=call.caller.worktree,
+        exists=call.exists,
+        max_chars=sys.maxsize if call.wants_detail else RESUME_CHARS,
+        call_for_more=word_sets_call(left.id),
+    )
     notes = list(warnings)
     ignored = ", ".join(call.pick(*LABELS))
     if ignored:
