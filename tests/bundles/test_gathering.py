@@ -38,8 +38,8 @@ async def test_a_session_with_one_turn_is_handed_the_one_before(bundles, session
 
 async def test_a_session_with_two_turns_is_handed_its_own_last_request_first(bundles, sessions):
     """Its client may have lost the first, as after compaction; the other's stays in one line."""
-    own = await start(sessions, "stop after 3", "and count the first")
     await start(sessions, "something else", "and more of it")
+    own = await start(sessions, "stop after 3", "and count the first")
 
     text = (await bundles.build("implementation", session_id=own.id)).text
 

@@ -196,20 +196,26 @@ class SessionService:
         return moments
 
     async def find_last_session(
-        self, worktree: str | None = None, excluded: str | None = None
+        self,
+        worktree: str | None = None,
+        excluded: str | None = None,
+        *,
+        until: datetime | None = None,
     ) -> Session | None:
         """The session to continue from: the one with the last event, note on its scratchpad or
         resume, open or ended; with None, anywhere.
 
         Where there is none, the newest with context sets or a hint. The excluded one is that of
-        the caller itself.
+        the caller itself; one that began after `until` goes on beside it and is not its past.
         """
         place = rules.check_optional_worktree(worktree)
-        row = await self.store.find_last(place, excluded)
+        row = await self.store.find_last(place, excluded, _format_time(until))
         if row is not None:
             return make_session(row)
         found = await self.find_session_with_context(place)
         if found is None or found.id == excluded:
+            return None
+        if until is not None and found.started_at > until:
             return None
         return found
 
@@ -571,11 +577,18 @@ class SessionService:
         return make_state(row)
 
     async def list_notes(
-        self, worktree: str | None, first: Sequence[str] = ()
+        self,
+        worktree: str | None,
+        first: Sequence[str] = (),
+        *,
+        until: datetime | None = None,
     ) -> list[SessionNotes]:
-        """What these sessions noted, then what others of a worktree did, the newest first."""
+        """What these sessions noted, then what others of a worktree did, the newest first.
+
+        Those others that began after `until` are left out.
+        """
         place = rules.check_optional_worktree(worktree)
-        rows = await self.store.list_notes(place, first, SESSIONS_WITH_NOTES)
+        rows = await self.store.list_notes(place, first, SESSIONS_WITH_NOTES, _format_time(until))
         notes: dict[str, SessionNotes] = {}
         for row in rows:
             found = make_notes(row)
@@ -720,6 +733,12 @@ def _make_optional_session(row: Row | None) -> Session | None:
     if row is None:
         return None
     return make_session(row)
+
+
+def _format_time(moment: datetime | None) -> str | None:
+    if moment is None:
+        return None
+    return clock.to_text(moment)
 
 
 def _check_match(match: object) -> str:

@@ -52,7 +52,9 @@ async def hand_to_new(app: App, session: Session, *, worktree: str | None) -> st
         return await make_document(app, worktree, session_id=session.id)
     if session.worktree is None:
         return ""
-    last = await app.scope.sessions.find_last_session(session.worktree, session.id)
+    last = await app.scope.sessions.find_last_session(
+        session.worktree, session.id, until=session.started_at
+    )
     if last is None:
         return ""
     return await make_document(app, None, session_id=session.id, continues=last.id)

@@ -83,8 +83,8 @@ class SessionChoice:
     session: Session | None = None
     is_newest_of_several: bool = False
     is_open_only: bool = True  # whether ended ones were looked at
-    is_borrowed: bool = False  # it is not the caller's, who has none, or one that has just begun
-    begun_id: str | None = None  # the one that has just begun
+    is_borrowed: bool = False  # it is not the caller's, who has none
+    before: Session | None = None  # the caller's own has just begun, and this is the one before it
 
     @property
     def session_id(self) -> str | None:
@@ -292,7 +292,10 @@ async def find_session_to_read(scope: Scope, session_id: object, caller: Caller)
     choice = SessionChoice()
     if not caller.is_person or session_id is not None:
         choice = await find_session(scope, session_id, caller)
-    if choice.session is not None or caller.worktree is None:
+    own = choice.session
+    if own is not None and session_id is None and not caller.is_person:
+        return replace(choice, before=await find_session_before(scope, own, caller))
+    if own is not None or caller.worktree is None:
         return choice
     newest = _choose_newest(await scope.sessions.find_newest_sessions(caller.worktree))
     if caller.is_person:
@@ -300,23 +303,20 @@ async def find_session_to_read(scope: Scope, session_id: object, caller: Caller)
     return SessionChoice(newest.session, is_borrowed=newest.session is not None)
 
 
-async def find_session_before(scope: Scope, choice: SessionChoice, caller: Caller) -> SessionChoice:
+async def find_session_before(scope: Scope, own: Session, caller: Caller) -> Session | None:
     """For a caller whose own session has just begun: the one that it continues, else the last here.
 
-    A hook has kept the request that began it, which the caller knows anyway.
+    A hook has kept the request that began it, which the caller knows anyway. A session that began
+    later goes on beside this one, and is not what was before it.
     """
-    own = choice.session
     most = 0 if caller.is_of_server else 1
-    if own is None or choice.is_borrowed or own.last_sequence > most:
-        return choice
-    before = None
+    if own.last_sequence > most:
+        return None
     if own.resumed_from is not None:
-        before = await scope.sessions.get_session(own.resumed_from)
-    elif caller.worktree is not None:
-        before = await scope.sessions.find_last_session(caller.worktree, own.id)
-    if before is None:
-        return choice
-    return SessionChoice(before, is_borrowed=True, begun_id=own.id)
+        return await scope.sessions.get_session(own.resumed_from)
+    if caller.worktree is None:
+        return None
+    return await scope.sessions.find_last_session(caller.worktree, own.id, until=own.started_at)
 
 
 async def _find_own(scope: Scope, own: OwnSessions | None) -> Session | None:

@@ -260,10 +260,10 @@ def list_resumed() -> list[str]:
     ]
 
 
-def test_a_read_of_an_agent_whose_session_has_just_begun_is_about_the_one_before(
+def test_a_session_that_has_just_begun_is_read_and_the_one_before_it_is_named(
     start: Start, store: str
 ):
-    """A hook has kept its first request; as soon as it has gone on, its own is meant."""
+    """A hook has kept its first request; as soon as it has gone on, the other is not named."""
     other, codex = start(GEMINI), start(CODEX)
     other.hook("gemini", "BeforeAgent", "g-1", prompt="asked gemini")
     other.call("session", operation="update_state", scratchpad={"current_task": "count"})
@@ -272,21 +272,48 @@ def test_a_read_of_an_agent_whose_session_has_just_begun_is_about_the_one_before
 
     recent = codex.call("session", operation="recent")
     state = codex.call("session", operation="state")
+    sets = codex.call("get_relevant_context")
     named = codex.call("session", operation="recent", session_id=own.id)
     codex.write("gone on")
     later = codex.call("session", operation="recent")
 
-    assert [event["content"] for event in recent["data"]["events"]] == ["asked gemini"]
-    assert state["data"]["state"]["scratchpad"] == {"current_task": "count"}
-    assert recent["warnings"] == state["warnings"]
+    assert [event["content"] for event in recent["data"]["events"]] == ["asked codex"]
+    assert state["data"]["state"]["scratchpad"] == {}
+    assert sets["data"] == {"context": {}, "session_id": own.id}
+    assert recent["warnings"] == state["warnings"] == sets["warnings"]
     assert recent["warnings"] == [
         (
-            f"Your own session {own.id} has just begun. This is {before.id} of gemini, live: the "
-            "one before it."
+            f"Your session has just begun. Before it was {before.id} of gemini, live: "
+            f"session operation=recent session_id={before.id}"
         )
     ]
-    assert [event["content"] for event in named["data"]["events"]] == ["asked codex"]
+    assert named["warnings"] == []
     assert (later["data"]["session_id"], later["warnings"]) == (own.id, [])
+
+
+def test_an_agent_that_began_later_is_not_the_past_of_one_in_its_first_turn(
+    start: Start, store: str
+):
+    first, second = start(GEMINI), start(GEMINI)
+    first.hook("gemini", "BeforeAgent", "g-1", prompt="asked the first")
+    second.hook("gemini", "BeforeAgent", "g-2", prompt="asked the second")
+    second.call("session", operation="update_state", scratchpad={"current_task": "banana"})
+    second.call("set_relevant_context", setName="ports", items=["8080"])
+    own, _ = list_sessions()
+
+    reads = [
+        first.call("session", operation="recent"),
+        first.call("session", operation="state"),
+        first.call("get_relevant_context"),
+    ]
+    bundle = first.call("repo_context", operation="bundle")["data"]["bundle"]["text"]
+
+    for answer in reads:
+        assert own.id in str(answer["data"])
+        assert answer["warnings"] == []
+    assert "> asked the first" in bundle
+    for foreign in ("asked the second", "banana", "8080", "Last session"):
+        assert foreign not in bundle
 
 
 def test_a_read_of_an_agent_without_a_session_says_whose_it_is(start: Start, store: str):

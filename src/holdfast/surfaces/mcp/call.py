@@ -70,33 +70,34 @@ class Call:
         """The same; where the caller has none, the newest of its worktree."""
         return await which_session.find_session_to_read(self.scope, self.session_id, self.caller)
 
-    async def find_session_before(self, choice: SessionChoice) -> SessionChoice:
-        """Instead of the caller's own session that has just begun, unless it is named."""
-        if self.session_id is not None:
-            return choice
-        return await which_session.find_session_before(self.scope, choice, self.caller)
+    async def describe_read(self, choice: SessionChoice) -> tuple[str, ...]:
+        """Whose session was read where the caller has none, and what was before one that has just
+        begun.
+        """
+        session = choice.session
+        if session is not None and choice.is_borrowed:
+            return (
+                (
+                    f"You have no session here. This is {await self._describe_other(session)}: "
+                    "the newest in this working tree. A write begins one of your own."
+                ),
+            )
+        if choice.before is not None:
+            return (
+                (
+                    "Your session has just begun. Before it was "
+                    f"{await self._describe_other(choice.before)}: "
+                    f"session operation=recent session_id={choice.before.id}"
+                ),
+            )
+        return ()
 
-    async def describe_borrowed(self, choice: SessionChoice) -> tuple[str, ...]:
-        """Whose session was read, where the caller has none, or one that has just begun."""
+    async def _describe_other(self, session: Session) -> str:
         from holdfast.usecases.session_status import find_status
 
-        session = choice.session
-        if session is None or not choice.is_borrowed:
-            return ()
         status = await find_status(self.scope, self.app.settings.home, session)
         client = session.client or which_session.NO_CLIENT
-        name = session.name or session.id
-        if choice.begun_id is not None:
-            begun = f"Your own session {choice.begun_id} has just begun"
-            return (
-                f"{begun}. This is {name} of {client}, {status.describe()}: the one before it.",
-            )
-        return (
-            (
-                f"You have no session here. This is {name} of {client}, {status.describe()}: "
-                "the newest in this working tree. A write begins one of your own."
-            ),
-        )
+        return f"{session.name or session.id} of {client}, {status.describe()}"
 
     def make_request(
         self, read_again: Callable[[Scope, str], Awaitable[R]], effect: Effect = "store"

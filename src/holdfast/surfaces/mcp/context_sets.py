@@ -59,7 +59,7 @@ async def get_relevant_context(call: Call) -> Answer:
 
     name = check_optional_label("setName", call.arguments.get("setName"))
     choice = await call.find_session_to_read()
-    warnings = list(await call.describe_borrowed(choice))
+    warnings = list(await call.describe_read(choice))
     unusual = name_warning(name, kept=False) if name else None
     if unusual:
         warnings.append(unusual)

@@ -101,14 +101,14 @@ async def recent(call: Call) -> Answer:
     # A wrong limit is refused before there is anything to limit.
     given = call.pick("max_turns", "max_tokens")
     limits = {name: check_count(name, value) for name, value in given.items()}
-    choice = await call.find_session_before(await call.find_session_to_read())
+    choice = await call.find_session_to_read()
     if choice.session is None:
         nothing: dict[str, Any] = {"events": [], "session_id": None}
         return make_answer(nothing, wording.describe_events, (), NO_SESSION)
     return await make_recent(
         call.scope.sessions,
         choice.session.id,
-        await call.describe_borrowed(choice),
+        await call.describe_read(choice),
         whole=call.wants_detail,
         **limits,
     )
@@ -119,11 +119,8 @@ async def state(call: Call) -> Answer:
     if choice.session is None:
         return make_answer({"state": None}, wording.describe_state, (), NO_SESSION)
     found = await call.scope.sessions.get_state(choice.session.id)
-    if not found.scratchpad:
-        choice = await call.find_session_before(choice)
-        found = await call.scope.sessions.get_state(choice.session_id or found.session_id)
     data = {"state": found.to_dict()}
-    warnings = await call.describe_borrowed(choice)
+    warnings = await call.describe_read(choice)
     return make_answer(data, wording.describe_state, warnings, limit=call.read_limit)
 
 
