@@ -84,6 +84,7 @@ class SessionChoice:
     is_newest_of_several: bool = False
     is_open_only: bool = True  # whether ended ones were looked at
     is_borrowed: bool = False  # it is not the caller's, who has none
+    is_anothers: bool = False  # it was named, and another client or process is live in it
     before: Session | None = None  # the caller's own has just begun, and this is the one before it
 
     @property
@@ -361,6 +362,9 @@ async def write_in_session(
 
     choice = await find_session(scope, session_id, caller)
     chosen = choice.session
+    if chosen is not None and session_id is not None:
+        is_anothers = await is_live_elsewhere(scope, chosen, caller, settings)
+        choice = replace(choice, is_anothers=is_anothers)
     if chosen is not None:
         done = await write(scope, request, lambda inside: verb(inside, chosen))
         if done.is_first:
@@ -389,19 +393,41 @@ async def is_own(scope: Scope, session: Session, caller: Caller, settings: Setti
     """Whether a caller that continues an open session writes into it, and not into another's."""
     from holdfast.usecases.session_status import find_busy, find_status
 
-    own = caller.own
-    if own is not None and session.id in (own.current, *own.opened):
+    if _is_known_as_own(session, caller):
         return True
     if caller.native_id is not None:
-        return (session.client, session.native_id) == (caller.client, caller.native_id)
+        return False
     if session.client in (None, NO_CLIENT):  # a person's, or that of a program without a name
         return not find_busy(settings.home).has(session)
     if session.client != caller.client:
         return False
-    if own is None:  # it names the session in every call
+    if caller.own is None:  # it names the session in every call
         return True
     status = await find_status(scope, settings.home, session)
     return status.word != "live"
+
+
+async def is_live_elsewhere(
+    scope: Scope, session: Session, caller: Caller, settings: Settings
+) -> bool:
+    """Whether another client, or another running process of the same, is live in a session."""
+    from holdfast.usecases.session_status import find_busy, find_status
+
+    if session.ended_at is not None or caller.is_person or _is_known_as_own(session, caller):
+        return False
+    if session.client in (None, NO_CLIENT, caller.client):
+        return find_busy(settings.home).has(session)
+    status = await find_status(scope, settings.home, session)
+    return status.word == "live"
+
+
+def _is_known_as_own(session: Session, caller: Caller) -> bool:
+    own = caller.own
+    if own is not None and session.id in (own.current, *own.opened):
+        return True
+    if caller.native_id is None:
+        return False
+    return (session.client, session.native_id) == (caller.client, caller.native_id)
 
 
 def keep_opened(session: Session, caller: Caller, settings: Settings) -> None:

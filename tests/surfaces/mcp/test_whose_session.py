@@ -316,6 +316,38 @@ def test_an_agent_that_began_later_is_not_the_past_of_one_in_its_first_turn(
         assert foreign not in bundle
 
 
+def test_a_write_into_a_live_session_of_another_client_says_so_and_its_end_is_refused(
+    start: Start, store: str
+):
+    gemini, second, codex = start(GEMINI), start(GEMINI), start(CODEX)
+    second.hook("gemini", "BeforeAgent", "g-2", prompt="asked the second")
+    codex.hook("codex", "UserPromptSubmit", "c-1", prompt="asked codex")
+    gemini.hook("gemini", "BeforeAgent", "g-1", prompt="asked the first")
+    *others, own = list_sessions()
+    message = {"event_type": "model_message", "role": "assistant", "content": "Hello"}
+    writes = [
+        ("session", {"operation": "append", **message}),
+        ("session", {"operation": "update_state", "scratchpad": {"current_task": "count"}}),
+        ("set_relevant_context", {"setName": "ports", "items": ["8080"]}),
+    ]
+
+    for tool, arguments in writes:
+        for other in others:
+            answer = gemini.call(tool, **arguments, session_id=other.id)
+            assert answer["warnings"] == [
+                f"This was written into a live session of {other.client}, not into yours."
+            ]
+            assert answer["next_actions"] == [f"session operation=start session_id={other.id}"]
+        named = gemini.call(tool, **arguments, session_id=own.id)
+        assert (named["status"], named["next_actions"]) == ("ok", [])
+    for other in others:
+        refused = gemini.call("session", operation="end", session_id=other.id)
+        assert refused["code"] == "session_in_use"
+        assert refused["next_actions"] == [f"session operation=start session_id={other.id}"]
+    ended = gemini.call("session", operation="end", session_id=own.id)
+    assert ended["data"]["session"]["ended_at"]
+
+
 def test_a_read_of_an_agent_without_a_session_says_whose_it_is(start: Start, store: str):
     """And its first write begins one of its own."""
     other, reader = start(GEMINI), start("opencode")

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from holdfast.errors import Action
+from holdfast.surfaces.mcp.actions import word_actions
 from holdfast.surfaces.mcp.answer import READ_CHARS
 from holdfast.usecases import which_session
 
@@ -153,4 +155,15 @@ def describe_repeated(done: Done[Any]) -> tuple[str, ...]:
 
 
 def describe_choice(choice: SessionChoice) -> tuple[str, ...]:
+    session = choice.session
+    if session is not None and choice.is_anothers:
+        client = session.client or which_session.NO_CLIENT
+        return (f"This was written into a live session of {client}, not into yours.",)
     return choice.describe("Name another with session_id")
+
+
+def advise_choice(choice: SessionChoice) -> list[str]:
+    """How to continue as one's own what was written into as another's."""
+    if choice.session is None or not choice.is_anothers:
+        return []
+    return word_actions([Action("session.resume", session_id=choice.session.id)])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
+from holdfast.sessions.errors import SessionInUseError
 from holdfast.surfaces.mcp import wording
 from holdfast.surfaces.mcp.actions import word_sets_call
 from holdfast.surfaces.mcp.answer import (
@@ -21,7 +22,12 @@ from holdfast.surfaces.mcp.answer import (
     make_write_answer,
     shorten,
 )
-from holdfast.surfaces.mcp.call import NO_SESSION, describe_choice, describe_repeated
+from holdfast.surfaces.mcp.call import (
+    NO_SESSION,
+    advise_choice,
+    describe_choice,
+    describe_repeated,
+)
 from holdfast.surfaces.mcp.recent import make_brief_event, make_recent
 from holdfast.surfaces.mcp.tool import (
     DETAIL,
@@ -92,7 +98,9 @@ async def append(call: Call) -> Answer:
     event = done.result
     brief = {**make_brief_event(event), "session_id": event.session_id}
     data = {"event": event.to_dict() if call.wants_detail else brief}
-    return make_write_answer(data, wording.describe_event, warnings, detail=call.wants_detail)
+    return make_write_answer(
+        data, wording.describe_event, warnings, advise_choice(choice), detail=call.wants_detail
+    )
 
 
 async def recent(call: Call) -> Answer:
@@ -134,7 +142,9 @@ async def update_state(call: Call) -> Answer:
     kept = done.result.to_dict()
     written = {name: kept["scratchpad"][name] for name in changed if name in kept["scratchpad"]}
     data = {"state": {**kept, "scratchpad": {**written, **kept["scratchpad"]}}}
-    return make_write_answer(data, wording.describe_state, warnings, detail=call.wants_detail)
+    return make_write_answer(
+        data, wording.describe_state, warnings, advise_choice(choice), detail=call.wants_detail
+    )
 
 
 async def end(call: Call) -> Answer:
@@ -145,6 +155,8 @@ async def end(call: Call) -> Answer:
         if choice.session is None:
             return EndedSession(None, (NONE_OPEN,))
         session_id = choice.session.id
+        if call.session_id is not None:
+            await _refuse_anothers(scope, choice.session, call)
         await scope.sessions.end_session(session_id)
         session = await scope.sessions.get_session(session_id)
         return EndedSession(session, describe_choice(choice))
@@ -267,6 +279,12 @@ async def _answer_started(call: Call, session: Session, warnings: Sequence[str])
         known = shorten(brief, LABEL_CHARS, entries=1)
     data = {"session": known, "resume_text": text}
     return make_answer(data, wording.describe_session, warnings, limit=call.read_limit)
+
+
+async def _refuse_anothers(scope: Scope, session: Session, call: Call) -> None:
+    settings = call.app.settings
+    if await which_session.is_live_elsewhere(scope, session, call.caller, settings):
+        raise SessionInUseError(session.id, session.client or which_session.NO_CLIENT)
 
 
 def _bind(call: Call, session: Session) -> None:
