@@ -288,6 +288,18 @@ class SessionService:
             lambda store: changing.resume_session(store, session_id, label, native_label, apart)
         )
 
+    async def continue_in(self, session_id: str, left_id: str) -> Session:
+        """A session that is open goes on with what another left: it is resumed, and gets the
+        other's context sets and scratchpad where its own are empty.
+
+        With twice the same id, listeners are notified and nothing else happens.
+        """
+        session = await self.get_session(session_id)
+        left = await self.get_session(left_id)
+        return await self.store.in_transaction(
+            lambda store: changing.continue_in(store, session.id, left.id)
+        )
+
     async def list_thread(self, session_id: str) -> list[Session]:
         """Every session that this line of work went through, oldest first.
 

@@ -307,17 +307,21 @@ async def find_session_to_read(scope: Scope, session_id: object, caller: Caller)
 async def find_session_before(scope: Scope, own: Session, caller: Caller) -> Session | None:
     """For a caller whose own session has just begun: the one that it continues, else the last here.
 
-    A hook has kept the request that began it, which the caller knows anyway. A session that began
-    later goes on beside this one, and is not what was before it.
+    A session that began later goes on beside this one, and is not what was before it.
     """
-    most = 0 if caller.is_of_server else 1
-    if own.last_sequence > most:
+    if not _has_just_begun(own, caller):
         return None
     if own.resumed_from is not None:
         return await scope.sessions.get_session(own.resumed_from)
     if caller.worktree is None:
         return None
     return await scope.sessions.find_last_session(caller.worktree, own.id, until=own.started_at)
+
+
+def _has_just_begun(own: Session, caller: Caller) -> bool:
+    """A hook has kept the request that began it, which the caller knows anyway."""
+    most = 0 if caller.is_of_server else 1
+    return own.last_sequence <= most
 
 
 async def _find_own(scope: Scope, own: OwnSessions | None) -> Session | None:
@@ -439,10 +443,20 @@ def keep_opened(session: Session, caller: Caller, settings: Settings) -> None:
 async def find_latest(scope: Scope, caller: Caller) -> Session | None:
     """Where work would be continued: the session here that was written last, open or ended.
 
-    Not the caller's own, which has events as soon as it asks.
+    Not the caller's own, which has events as soon as it asks. While that has just begun, it is what
+    was before it; later a person may have worked elsewhere meanwhile.
     """
-    own = await find_session(scope, None, caller)
-    return await scope.sessions.find_last_session(caller.worktree, own.session_id)
+    own = (await find_session(scope, None, caller)).session
+    if own is None:
+        return await scope.sessions.find_last_session(caller.worktree)
+    until = own.started_at if _has_just_begun(own, caller) else None
+    return await scope.sessions.find_last_session(caller.worktree, own.id, until=until)
+
+
+async def announce_resume(scope: Scope, left: Session, caller: Caller) -> None:
+    """Listeners hear that work goes on: in the caller's session, if it has one."""
+    own = (await find_session(scope, None, caller)).session or left
+    await scope.sessions.continue_in(own.id, left.id)
 
 
 def _choose_newest(found: Sequence[Session]) -> SessionChoice:

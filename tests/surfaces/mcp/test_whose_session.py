@@ -249,6 +249,28 @@ def test_a_session_that_is_chosen_in_a_menu_is_resumed(start: Start, store: str)
     assert list_resumed() == [first.id]
 
 
+def test_an_agent_that_is_in_a_session_of_its_own_resumes_another(start: Start, store: str):
+    """By `start` and by the prompt: listeners hear of it, and its sets are those that it reads."""
+    gemini, codex, claude = start(GEMINI), start(CODEX), start(CLAUDE)
+    gemini.hook("gemini", "BeforeAgent", "g-1", prompt="asked gemini")
+    gemini.call("set_relevant_context", setName="ports", items=["8080"])
+    [left] = list_sessions()
+    codex.hook("codex", "UserPromptSubmit", "c-1", prompt="continue it")
+    claude.hook("claude", "UserPromptSubmit", "n-1", prompt="continue it")
+    _, own, third = list_sessions()
+
+    handed = codex.call("session", operation="start", session_id=left.id)
+    prompted = claude.prompt("workspace-resume", session_id=left.id)
+
+    assert handed["data"]["session"]["id"] == own.id
+    assert "> asked gemini" in handed["data"]["resume_text"]
+    assert "> asked gemini" in prompted
+    assert list_resumed() == [own.id, third.id]
+    for agent in (codex, claude):
+        assert agent.call("get_relevant_context")["data"]["context"] == {"ports": ["8080"]}
+    assert len(list_sessions()) == 3
+
+
 def list_resumed() -> list[str]:
     """The sessions of which listeners heard that they were resumed."""
     with App() as app:

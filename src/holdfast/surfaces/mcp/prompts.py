@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast.errors import InvalidValueError
+from holdfast.errors import InvalidValueError, Unavailable
 from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.surfaces.mcp.actions import word_sets_call
 from holdfast.surfaces.mcp.answer import RESUME_CHARS
@@ -81,6 +82,8 @@ async def resume_text(
         max_chars=RESUME_CHARS,
         call_for_more=word_sets_call(session.id),
     )
+    with suppress(Unavailable):  # a store that is busy keeps nobody from continuing
+        await which_session.announce_resume(app.scope, session, caller)
     status = await find_status(app.scope, app.settings.home, session)
     return prose("workspace-resume").format(
         title=_describe_session(session, status),

@@ -222,7 +222,7 @@ async def _resume(call: Call) -> Answer:
     left = choice.session
     native = await _find_native(call)
     if native is not None and native.id != left.id:
-        return await _answer_resumed(call, native, left, [_describe_unchanged(native)])
+        return await _continue_in(call, native, left)
     caller, settings = call.caller, call.app.settings
     is_own = await which_session.is_own(call.scope, left, caller, settings)
 
@@ -244,6 +244,19 @@ async def _resume(call: Call) -> Answer:
     if session.id != left.id and left.ended_at is None:
         warnings.append(_describe_apart(left))
     return await _answer_resumed(call, session, session, warnings)
+
+
+async def _continue_in(call: Call, own: Session, left: Session) -> Answer:
+    """The client's own session goes on with what the other left."""
+
+    async def verb(scope: Scope) -> Session:
+        return await scope.sessions.continue_in(own.id, left.id)
+
+    done = await call.write(verb, _get_session)
+    warnings = [_describe_unchanged(own)]
+    if left.context and done.result.context == left.context:
+        warnings.append("Its context sets are now those of your session too.")
+    return await _answer_resumed(call, done.result, left, warnings)
 
 
 async def _answer_resumed(
