@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     Load = Callable[[str, str | None], Awaitable[JudgedContext]]
     Recall = Callable[..., Awaitable[Sequence[Any]]]
+    IsRunning = Callable[[Session], bool]
 
 PATHS_LOOKED_AT = 100
 TURNS_GONE_ON = 2
@@ -88,7 +89,9 @@ class BundleRequest:
 
 @dataclass(frozen=True)
 class Gatherer:
-    """`load` is the verb of workstreams, `recall` that of memories."""
+    """`load` is the verb of workstreams, `recall` that of memories; `is_running` says whether a
+    program is in a session.
+    """
 
     sessions: SessionService
     load: Load
@@ -96,6 +99,7 @@ class Gatherer:
     rules: tuple[str, ...]
     now: Callable[[], datetime]
     fence_key: bytes = b""
+    is_running: IsRunning = lambda session: False
 
     async def gather(self, wanted: BundleRequest) -> Gathered:
         judged = await self._find_judged(wanted)
@@ -201,6 +205,8 @@ class Gatherer:
             end=end,
             branch=session.git_branch or "",
             environment=_get_environment(earlier) if wanted.has_sets else "",
+            session_id=session.id,
+            is_live=session.ended_at is None and self.is_running(session),
         )
 
     async def _find_end(self, session: Session) -> tuple[str, datetime]:

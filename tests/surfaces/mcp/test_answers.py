@@ -240,6 +240,29 @@ async def test_long_context_sets_do_not_hide_the_document_of_a_session_that_is_c
         assert len(text) <= PAGE_CHARS
 
 
+async def test_the_text_of_a_bundle_with_detail_says_what_is_not_in_it(repo: Repo):
+    """Some clients hand their models the text alone."""
+    blockers = [f"BLOCKED-{number} waits for {'another team, ' * 6}" for number in range(20)]
+    async with doors.inside(repo.folder) as client:
+        await data(client, "session", operation="update_state", scratchpad={"blockers": blockers})
+        await note_much(client, claims=4, decisions=12)
+        brief = await deliver(client, TOOL, operation="bundle")
+        few = await deliver(client, TOOL, operation="bundle", detail=True)
+        await note_much(client, claims=40, decisions=80)
+        many_cuts = await deliver(client, TOOL, operation="bundle", detail=True)
+
+    assert few.text.startswith(brief.text)
+    assert "BLOCKED-19" not in brief.text
+    for number in range(20):
+        assert f"BLOCKED-{number} waits" in few.text
+    for cut in few.envelope["data"]["bundle"]["cut"]:
+        assert f"| {cut['section']}: " in few.text
+    assert len(many_cuts.text) <= PAGE_CHARS
+    receipt = many_cuts.envelope["data"]["bundle"]["id"]
+    last_line = many_cuts.text.splitlines()[-1]
+    assert re.fullmatch(rf"\+\d+ more: ask the person to run `holdfast why {receipt}`", last_line)
+
+
 def list_texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
