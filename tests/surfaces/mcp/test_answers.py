@@ -263,6 +263,21 @@ async def test_the_text_of_a_bundle_with_detail_says_what_is_not_in_it(repo: Rep
     assert re.fullmatch(rf"\+\d+ more: ask the person to run `holdfast why {receipt}`", last_line)
 
 
+async def test_parts_that_are_too_long_are_said_to_be_and_not_made_up(repo: Repo):
+    event = {"event_type": "tool_call", "role": "assistant", "content": "ran"}
+    async with doors.inside(repo.folder) as client:
+        for name in ("tool", "other"):
+            parts = {name: "Edit", "output": "x" * 20_000}
+            await data(client, "session", operation="append", **event, parts=parts)
+        answer = await deliver(client, "session", operation="recent")
+
+    known, unknown = answer.envelope["data"]["events"]
+    assert known["parts"] == {"tool": "Edit", "cut": True}
+    assert unknown["parts"] == {"cut": True}
+    assert "none" not in answer.text
+    assert answer.text.count("(its parts are too long to be shown)") == 2
+
+
 def list_texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]

@@ -81,7 +81,7 @@ class Call:
             return (
                 (
                     f"You have no session here. This is {await self._describe_other(session)}: "
-                    "the newest in this working tree. A write begins one of your own."
+                    f"the newest in this working tree. {self._describe_write()}"
                 ),
             )
         if choice.before is not None:
@@ -93,6 +93,11 @@ class Call:
                 ),
             )
         return ()
+
+    def _describe_write(self) -> str:
+        if self.caller.own is None and self.caller.native_id is None:
+            return "A write needs a session_id."
+        return "A write begins one of your own."
 
     async def _describe_other(self, session: Session) -> str:
         from holdfast.usecases.session_status import find_status
