@@ -157,6 +157,7 @@ class App:
         from holdfast.clients import text_limit
         from holdfast.ground.fence import fence_key
         from holdfast.ground.user_settings import load_user_settings
+        from holdfast.usecases.session_status import is_running
 
         scope = self.scope
         return BundleService(
@@ -168,6 +169,7 @@ class App:
             rules=load_user_settings(self.settings.home).pinned_rules,
             text_limit=text_limit,
             fence_key=fence_key(self.settings.home),
+            is_running=lambda session: is_running(self.settings.home, session),
         )
 
     def rounds(self, work: WorkstreamService) -> RoundService:

@@ -38,8 +38,8 @@ async def test_a_session_with_one_turn_is_handed_the_one_before(bundles, session
 
 async def test_a_session_with_two_turns_is_handed_its_own_last_request_first(bundles, sessions):
     """Its client may have lost the first, as after compaction; the other's stays in one line."""
-    own = await start(sessions, "stop after 3", "and count the first")
     await start(sessions, "something else", "and more of it")
+    own = await start(sessions, "stop after 3", "and count the first")
 
     text = (await bundles.build("implementation", session_id=own.id)).text
 
@@ -323,6 +323,44 @@ async def test_the_head_says_how_the_last_session_ended(bundles, sessions):
     await sessions.append_event(last.id, "user_message", "user", "and go on")
     await sessions.end_session(last.id)
     assert (await read_end()).startswith("ended ")
+
+
+async def test_the_head_calls_a_session_live_while_a_program_runs_in_it(journal, sessions):
+    last = await start(sessions, "stop after 3")
+    running = {last.id}
+    bundles = BundleService(
+        journal,
+        sessions,
+        load=load,
+        now=lambda: NOW,
+        is_running=lambda session: session.id in running,
+    )
+
+    live = (await bundles.build(worktree="/w")).text
+    await sessions.end_session(last.id)
+    ended = (await bundles.build(worktree="/w")).text
+
+    assert "Last session: codex, live.\n" in live
+    assert "Last session: codex, ended " in ended
+
+
+async def test_what_was_cut_of_the_session_before_is_one_call_away(journal, sessions):
+    """The call names it, because one without an id is about the caller's own."""
+    local = BundleService(journal, sessions, load=refuse, now=lambda: NOW)
+    shared = BundleService(journal, sessions, load=load, now=lambda: NOW)
+    last = await start(sessions, "stop after 3")
+    own = await start(sessions, "go on", "and on")
+    recent = f"More: session operation=recent session_id={last.id}"
+
+    short = (await local.build(session_id=own.id)).text
+    steps = [f"step {number} of a plan that is too long" for number in range(80)]
+    await sessions.update_state(last.id, {"next_steps": steps, "blockers": steps})
+    long = (await local.build(session_id=own.id)).text
+    noted = (await shared.build(session_id=own.id)).text
+
+    assert short.endswith(recent)
+    assert long.endswith(f"{recent} · session operation=state session_id={last.id}")
+    assert noted.endswith("More: repo_context operation=load · operation=bundle detail=true")
 
 
 async def test_the_session_that_a_person_resumed_is_handed_to_the_next_agent(bundles, sessions):

@@ -1,11 +1,13 @@
 """A memory is found by its own words, always: by the whole text, and by any word that few have."""
 
 import string
+from itertools import permutations
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from holdfast.memories.rules import QUERY_BYTES
 from holdfast.memories.service import MemoryService
 from tests.memories.conftest import Both
 
@@ -52,6 +54,35 @@ async def test_a_memory_is_the_first_answer_to_its_own_text(filled: MemoryServic
     found = await filled.recall(text[:4000])
 
     assert found[0].memory.content == text
+
+
+async def test_of_memories_with_the_same_words_the_text_itself_comes_first(
+    memories: MemoryService,
+):
+    """However many there are, and however often the others were used."""
+    orders = [" ".join(words) for words in permutations(["staging", "calls", "billing"])]
+    texts = [*orders, "calls billing, staging calls", "billing calls; staging", "Billing: calls"]
+    for text in texts:
+        await memories.remember(text)
+
+    for text in texts:
+        assert (await memories.recall(text))[0].memory.content == text
+    nearest = await memories.recall("Staging calls, billing", limit=2)
+    in_order = {"staging calls billing", "calls billing, staging calls"}
+    assert {match.memory.content for match in nearest} == in_order
+
+
+async def test_a_memory_that_is_longer_than_a_question_may_be_is_found_by_its_own_text(
+    memories: MemoryService,
+):
+    text = "The quick brown fox " + " ".join(f"token{number}" for number in range(4000))
+    kept = (await memories.remember(text)).memory.id
+    await memories.remember("The quick brown fox sleeps")
+
+    assert len(text.encode()) > 2 * QUERY_BYTES
+    for query in (text, f"{' ' * 20_000}{text}"):
+        found = await memories.recall(query)
+        assert found[0].memory.id == kept
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,11 @@ class Agent:
             params["_meta"] = meta
         return self._ask(call=params)
 
+    def prompt(self, name: str, **arguments: str) -> str:
+        """The text of a prompt."""
+        answer = self._ask(prompt={"name": name, "arguments": arguments})
+        return str(answer["messages"][0]["content"]["text"])
+
     def write(self, text: str, **more: Any) -> str:
         """Append a message without a session's id; returns the session that it went to."""
         message = {"event_type": "user_message", "role": "user", "content": text}
@@ -103,6 +108,8 @@ class Program:
             return self.fire(request["hook"], {"cwd": os.getcwd(), **request["payload"]})
         if "call" in request:
             return self.send("tools/call", request["call"])["result"]["structuredContent"]
+        if "prompt" in request:
+            return self.send("prompts/get", request["prompt"])["result"]
         if "shell" in request:
             self.started.append(subprocess.Popen(["sh", "-c", request["shell"]]))
         return None

@@ -12,6 +12,7 @@ EXAMPLES = (
     errors.RevisionConflictError("S1", 3, 4),
     errors.SequenceConflictError("S1", 3, 4),
     errors.SessionEndedError("S1", datetime(2026, 1, 31, 12, 30, tzinfo=UTC)),
+    errors.SessionInUseError("S1", "gemini"),
     errors.SessionNotFoundError("S1"),
     errors.SessionNotFoundError("web hok", "web hook"),
     errors.SessionNotNamedError(),

@@ -64,6 +64,7 @@ VALUES = {
     "p_native_id": "'n41'",
     "p_state": "'{}'",
     "p_worktree": "'/r1'",
+    "p_until": "'2100-01-01T00:00:00Z'",
     "p_workflow": "null",
     "p_skill": "null",
     "p_git_branch": "null",

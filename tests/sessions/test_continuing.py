@@ -40,6 +40,25 @@ async def test_the_session_written_last_is_found_among_any_number_of_newer_ones(
     assert await find_last(sessions) == old.id
 
 
+async def test_a_session_that_began_later_is_neither_the_last_one_nor_read_for_notes(sessions):
+    before = await start(sessions, "first")
+    await sessions.update_state(before.id, {"current_task": "apple"})
+    own = await start(sessions, "second")
+    beside = await start(sessions, "third")
+    await sessions.update_state(beside.id, {"current_task": "banana"})
+    await sessions.set_relevant_context(beside.id, "ports", ["80"])
+    until = own.started_at
+
+    for place in ("/w", None):
+        found = await sessions.find_last_session(place, own.id, until=until)
+        assert found.id == before.id
+        assert await sessions.find_last_session(place, before.id, until=before.started_at) is None
+    notes = await sessions.list_notes("/w", [own.id], until=until)
+    assert [noted.session_id for noted in notes] == [own.id, before.id]
+    named = await sessions.list_notes("/w", [beside.id], until=until)
+    assert [noted.session_id for noted in named] == [beside.id, before.id]
+
+
 @pytest.mark.parametrize("seconds", [1, 59, 61, 86_400])
 async def test_the_order_of_writes_counts_within_a_minute_and_beyond(
     sqlite_sessions, monkeypatch, seconds

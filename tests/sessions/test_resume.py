@@ -5,6 +5,8 @@ one thread.
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from holdfast.sessions import changing, context_sets
 from holdfast.sessions.errors import SessionNotFoundError
@@ -286,3 +288,63 @@ async def test_the_request_of_a_turn_is_found_from_any_event_of_it(sessions):
     assert found is not None
     assert found.id == request.id
     assert await sessions.find_turn_start(s.id, first.sequence) is None
+
+
+async def test_an_open_session_goes_on_with_what_another_left(sessions):
+    """Its own sets and scratchpad stay; empty ones are filled, and listeners hear of a resume."""
+    left = await sessions.create_session("codex", "u1")
+    await sessions.set_relevant_context(left.id, "ports", ["80"])
+    await sessions.update_state(left.id, {"current_task": "count"})
+    await sessions.end_session(left.id)
+    empty = await sessions.create_session("claude", "u1")
+    filled = await sessions.create_session("gemini", "u1")
+    await sessions.set_relevant_context(filled.id, "files", ["/a.py"])
+    await sessions.update_state(filled.id, {"current_task": "stop"})
+
+    for own, sets, task in ((empty, {"ports": ["80"]}, "count"), (filled, None, "stop")):
+        continued = await sessions.continue_in(own.id, left.id)
+        state = await sessions.get_state(own.id)
+        expected = sets or {"files": ["/a.py"]}
+        assert (continued.id, continued.context) == (own.id, expected)
+        assert await sessions.get_relevant_context(own.id) == expected
+        assert state.scratchpad == {"current_task": task}
+        message = (await Outbox(sessions.db, sessions.owner).read())[-1]
+        assert (message.topic, message.data["reason"]) == ("caco.context", "resume")
+        assert (message.data["session_id"], message.data["context"]) == (own.id, expected)
+    assert (await sessions.get_session(left.id)).context == {"ports": ["80"]}
+
+
+def test_a_resume_text_with_a_limit_keeps_the_short_sets_and_counts_what_it_leaves_out():
+    sets = {
+        "files": ["/a.py"],
+        "applet": ["git-diff", "path=/r"],
+        "endpoints": [f"https://example.org/{number}/{'x' * 1000}" for number in range(10)],
+        "ports": ["8080", "9090"],
+    }
+
+    text, left_out = context_sets.fit_resume_text({"context": sets}, lambda path: True, 3_500)
+
+    assert len(text) <= 3_500
+    assert text.count("https://") == 10 - left_out == 3
+    assert "- /a.py" in text
+    assert "Last applet: git-diff" in text
+    assert text.endswith("ports: 8080, 9090")
+
+
+@given(
+    sets=st.dictionaries(
+        st.sampled_from(["files", "applet", "ports", "docs"]),
+        st.lists(st.text("ab ", min_size=1, max_size=40), min_size=1, max_size=10),
+    ),
+    environment=st.text("xy", max_size=60),
+    max_chars=st.integers(1, 400),
+)
+def test_a_resume_text_never_exceeds_its_limit(sets, environment, max_chars):
+    metadata = {"context": sets, "envHint": environment}
+
+    text, left_out = context_sets.fit_resume_text(metadata, lambda path: True, max_chars)
+
+    assert len(text) <= max_chars
+    whole = context_sets.make_resume_text(metadata, lambda path: True)
+    assert (text == whole) == (len(whole) <= max_chars)
+    assert left_out <= sum(map(len, sets.values()))

@@ -43,9 +43,8 @@ async def test_a_second_agent_continues_with_the_notes_of_the_first(project: Pat
             client, "session", operation="state", session_id=resumed["session"]["id"]
         )
     assert f"- {spec}" in handed
-    assert resumed["resume_text"].startswith(
-        f"Relevant files:\n- {spec}\n\nHOLDFAST implementation"
-    )
+    assert resumed["resume_text"].startswith("HOLDFAST implementation")
+    assert resumed["resume_text"].endswith(f"\n\nRelevant files:\n- {spec}")
     for text in (handed, resumed["resume_text"]):
         assert "\n> Write it\n" in text
         assert "\nNEXT now: login\n" in text

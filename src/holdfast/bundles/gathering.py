@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     Load = Callable[[str, str | None], Awaitable[JudgedContext]]
     Recall = Callable[..., Awaitable[Sequence[Any]]]
+    IsRunning = Callable[[Session], bool]
 
 PATHS_LOOKED_AT = 100
 TURNS_GONE_ON = 2
@@ -65,6 +66,18 @@ class BundleRequest:
         return self.session.id
 
     @property
+    def began_at(self) -> datetime | None:
+        """What began later goes on beside the requesting session, and is not its past."""
+        if self.session is None:
+            return None
+        return self.session.started_at
+
+    def is_past(self, session: Session) -> bool:
+        if session.id == self.session_id:
+            return False
+        return self.began_at is None or session.started_at <= self.began_at
+
+    @property
     def place(self) -> str | None:
         if self.worktree:
             return self.worktree
@@ -76,7 +89,9 @@ class BundleRequest:
 
 @dataclass(frozen=True)
 class Gatherer:
-    """`load` is the verb of workstreams, `recall` that of memories."""
+    """`load` is the verb of workstreams, `recall` that of memories; `is_running` says whether a
+    program is in a session.
+    """
 
     sessions: SessionService
     load: Load
@@ -84,6 +99,7 @@ class Gatherer:
     rules: tuple[str, ...]
     now: Callable[[], datetime]
     fence_key: bytes = b""
+    is_running: IsRunning = lambda session: False
 
     async def gather(self, wanted: BundleRequest) -> Gathered:
         judged = await self._find_judged(wanted)
@@ -130,7 +146,7 @@ class Gatherer:
         """The session that is continued, never the requesting one itself.
 
         The one that a caller names, else the one that the requesting one resumed, else the one in
-        this place in which something happened last.
+        this place in which something happened last; never one that began after it.
         """
         if wanted.continues:
             return wanted.continues
@@ -139,7 +155,9 @@ class Gatherer:
             return await self.sessions.get_session(own.resumed_from)
         if not wanted.place:
             return None
-        return await self.sessions.find_last_session(wanted.place, wanted.session_id)
+        return await self.sessions.find_last_session(
+            wanted.place, wanted.session_id, until=wanted.began_at
+        )
 
     async def _find_requests(
         self, wanted: BundleRequest, earlier: Session | None
@@ -167,7 +185,7 @@ class Gatherer:
         if event is not None or wanted.place is None:
             return _make_request(event)
         active = await self.sessions.list_active_sessions(wanted.place)
-        for session in [each for each in active if each.id != wanted.session_id]:
+        for session in filter(wanted.is_past, active):
             requests = await self.sessions.list_requests(session.id, 1, REQUEST_CHARS)
             if requests:
                 return _make_request(requests[0], to=session.client or session.chatmode)
@@ -187,6 +205,8 @@ class Gatherer:
             end=end,
             branch=session.git_branch or "",
             environment=_get_environment(earlier) if wanted.has_sets else "",
+            session_id=session.id,
+            is_live=session.ended_at is None and self.is_running(session),
         )
 
     async def _find_end(self, session: Session) -> tuple[str, datetime]:
@@ -215,14 +235,17 @@ class Gatherer:
                 return session
         if not wanted.place or wanted.continues:
             return None
-        return await self.sessions.find_session_with_context(wanted.place)
+        newest = await self.sessions.find_session_with_context(wanted.place)
+        if newest is None or not wanted.is_past(newest):
+            return None
+        return newest
 
     async def _read_notes(
         self, wanted: BundleRequest, earlier: Session | None, branch: str | None
     ) -> WorkingNotes:
         """Field by field: from the session itself, the one before, else the newest of the place."""
         first = [session.id for session in (wanted.session, earlier) if session]
-        found = await self.sessions.list_notes(wanted.place, first)
+        found = await self.sessions.list_notes(wanted.place, first, until=wanted.began_at)
         return read_notes(found, own_id=wanted.session_id, branch=branch)
 
     async def _recall(

@@ -42,13 +42,18 @@ class LastRequest:
 
 @dataclass(frozen=True)
 class LastSession:
-    """Where the session before stopped: `end` says what happened at its end."""
+    """Where the session before stopped: `end` says what happened at its end.
+
+    One in which a program runs has no end yet.
+    """
 
     client: str
     ends_at: datetime
     end: str
     branch: str = ""
     environment: str = ""
+    session_id: str = ""
+    is_live: bool = False
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,10 @@ def _describe_last_session(gathered: Gathered) -> str:
     on = ""
     if last.branch and last.branch not in _list_named_branches(gathered):
         on = f" on {quote(last.branch, NAME_CHARS)}"
-    at = format_moment(last.ends_at, gathered.now)
-    return f" Last session: {client}{on}, {last.end} {at}."
+    end = "live"
+    if not last.is_live:
+        end = f"{last.end} {format_moment(last.ends_at, gathered.now)}"
+    return f" Last session: {client}{on}, {end}."
 
 
 def _list_named_branches(gathered: Gathered) -> list[str]:

@@ -29,7 +29,7 @@ from holdfast.ground.off_loop import off_loop
 from holdfast.storage.journal import JournalEntry
 
 if TYPE_CHECKING:
-    from holdfast.bundles.gathering import Load, Recall
+    from holdfast.bundles.gathering import IsRunning, Load, Recall
     from holdfast.sessions.model import Session
     from holdfast.sessions.service import SessionService
     from holdfast.storage.journal import Journal
@@ -41,6 +41,10 @@ RECEIPT = "receipt"
 NOT_KEPT = "not kept: the store is busy"
 RECEIPT_SECONDS = 1.0  # a reader waits for another writer so long
 LOOKED_BACK = 1_000  # so many receipts are searched for a short id
+# What a cut is from, by the first word of its source, where the notes in the repository lack it.
+NOTED = {"scratchpad", "scratchpads"}
+OF_SESSIONS = {"event", "session", *NOTED}
+CUT_HERE = "operation=bundle detail=true"
 TIME_CHARS = 14  # the first part of an id holds the time when it was made
 
 _SHORT_ID = re.compile(r"b-[0-9a-f]{4}")
@@ -99,11 +103,12 @@ class BundleService:
         text_limit: Callable[[str], int | None] = lambda client: None,
         now: Callable[[], datetime] = clock.now,
         fence_key: bytes = b"",
+        is_running: IsRunning = lambda session: False,
     ):
         self.journal, self.sessions, self.load = journal, sessions, load
         self.native_ids, self.text_limit, self.now = native_ids, text_limit, now
         self.fence_key = fence_key
-        self.gatherer = Gatherer(sessions, load, recall, tuple(rules), now, fence_key)
+        self.gatherer = Gatherer(sessions, load, recall, tuple(rules), now, fence_key, is_running)
 
     # --- building ---------------------------------------------------------------------------------
 
@@ -245,7 +250,7 @@ class BundleService:
 
     async def _make_draft(self, wanted: BundleRequest, total: int) -> BundleDraft:
         gathered = await off_loop(mask_quoted, await self.gatherer.gather(wanted))
-        parts = await off_loop(sections.make_sections, gathered)
+        parts = await off_loop(_make_sections, gathered, total)
         return BundleDraft(wanted, gathered, parts, total)
 
     async def _build_frozen(self, session: Session, draft: BundleDraft, keep: Keep) -> Bundle:
@@ -311,6 +316,30 @@ class BundleService:
             problem = "is short for several; use a whole id"
             raise InvalidValueError("Receipt", receipt_id, problem, known=whole_ids)
         return next(iter(found), None)
+
+
+def _make_sections(gathered: Gathered, total: int) -> tuple[Section, ...]:
+    """With the calls that show what was left out."""
+    *parts, more = sections.make_sections(gathered)
+    layout = budget.fit(sections.make_head(gathered), (*parts, more), total)
+    kinds = {cut.source.partition(" ")[0] for cut in layout.cut}
+    return (*parts, replace(more, title=_write_more(gathered, more.title, kinds)))
+
+
+def _write_more(gathered: Gathered, first: str, kinds: set[str]) -> str:
+    """`first` names a call, and `kinds` says what was cut.
+
+    The session is named, because a call without its id is about the caller's own.
+    """
+    if gathered.judged is not None:
+        return f"{first} · {CUT_HERE}" if kinds & OF_SESSIONS else first
+    last = gathered.last_session
+    if last is None:
+        return first
+    text = f"{first} session_id={last.session_id}"
+    if kinds & NOTED:
+        text += f" · session operation=state session_id={last.session_id}"
+    return text
 
 
 def _is_made_in(entry: JournalEntry, worktree: str | None, repo: str | None) -> bool:

@@ -109,7 +109,9 @@ class TemporalMemoryStore:
         candidates = [(memory, extract_words(memory.content)) for memory in kept]
         counts = _count_words(asked, [has for _, has in candidates])
         weights = rules.weigh(counts, counts, len(kept))
-        return rules.rank(candidates, weights, now=now, limit=most, min_relevance=least)
+        return rules.rank(
+            candidates, weights, now=now, limit=most, min_relevance=least, query=query
+        )
 
     def _list_memories(self, now: Any) -> list[Memory]:
         found: dict[bytes, Memory] = {}

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from holdfast.errors import InvalidValueError
@@ -56,6 +58,8 @@ RECENCY, BELIEF, USE = 0.02, 0.02, 0.01  # how much each can add to an answer's 
 
 # A namespace and a category that memories are to have; None for any.
 Kind = tuple[str | None, str | None]
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -132,9 +136,10 @@ def hash_content(content: str) -> bytes:
 
 
 def check_query(query: object) -> list[str]:
-    """All words that are asked for."""
-    text = _check_filled("query", query, QUERY_BYTES)
-    return sorted(extract_words(text))
+    """All words that are asked for; of a very long text those at its beginning."""
+    text = _check_filled("query", query, MATCH_BYTES).strip()
+    beginning = text.encode()[:QUERY_BYTES].decode(errors="ignore")
+    return sorted(extract_words(beginning))
 
 
 def check_kind(namespace: object, category: object) -> Kind:
@@ -303,8 +308,13 @@ def rank(
     now: datetime,
     limit: int,
     min_relevance: float,
+    query: str = "",
 ) -> list[MemoryMatch]:
-    """All that have a word in common, best first, if the most relevant one is relevant enough."""
+    """All that have a word in common, best first, if the most relevant one is relevant enough.
+
+    A memory is found by its own words, however many others have the same: the text itself comes
+    first, then those of the same words, of these the ones with more of them in the same order.
+    """
     rated = []
     for memory, words in candidates:
         has = frozenset(words)
@@ -315,12 +325,23 @@ def rank(
     if max(relevances, default=0.0) < min_relevance:
         return []
     mean = sum(len(has) for _, has, _ in rated) / max(len(rated), 1)
+    digest, pairs = hash_content(query), _list_pairs(query)
     matches = []
     for (memory, has, share), relevance in zip(rated, relevances, strict=True):
         match = _rate(memory, relevance, share * _measure_brevity(len(has), mean), now)
+        is_other = share < 1 or hash_content(memory.content) != digest
         has_other_words = has != weights.keys()
-        matches.append((has_other_words, *_order(match), match))
+        in_order = 0
+        if not has_other_words:
+            in_order = len(pairs & _list_pairs(memory.content))
+        matches.append((is_other, has_other_words, -in_order, *_order(match), match))
     return [match for *_, match in sorted(matches, key=lambda entry: entry[:-1])[:limit]]
+
+
+def _list_pairs(text: str) -> set[tuple[str, str]]:
+    """Words that follow each other."""
+    words = _WORD.findall(text.casefold())
+    return set(pairwise(words))
 
 
 def _order(match: MemoryMatch) -> tuple[float, int, str]:

@@ -136,7 +136,7 @@ class MemoryService:
         most = rules.check_limit(limit)
         least = rules.check_share("min_relevance", min_relevance)
         kind = rules.check_kind(namespace, category)
-        found = await self._find_answers(words, kind, most, least)
+        found = await self._find_answers(query, words, kind, most, least)
         if found:
             await self._note_use([match.memory.id for match in found])
         return found
@@ -214,7 +214,7 @@ class MemoryService:
     # --- within -----------------------------------------------------------------------------------
 
     async def _find_answers(
-        self, asked: Sequence[str], kind: Kind, limit: int, min_relevance: float
+        self, query: str, asked: Sequence[str], kind: Kind, limit: int, min_relevance: float
     ) -> list[MemoryMatch]:
         now = clock.now()
         counts, total = await self._count_words(asked, kind, now)
@@ -222,7 +222,9 @@ class MemoryService:
             return []
         candidates = await self._find_candidates(counts, kind, now)
         weights = rules.weigh(counts, counts, total)
-        return rules.rank(candidates, weights, now=now, limit=limit, min_relevance=min_relevance)
+        return rules.rank(
+            candidates, weights, now=now, limit=limit, min_relevance=min_relevance, query=query
+        )
 
     async def _count_words(
         self, asked: Sequence[str], kind: Kind, now: datetime

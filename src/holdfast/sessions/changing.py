@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 CONTEXT = "caco.context"
 RENAMED = "session.renamed"
 MOST_REWOUND = 200
+EMPTY = "{}"
 
 
 class OutboxMessage(NamedTuple):
@@ -138,6 +139,23 @@ async def _announce_resume(store: SessionStore, session: Session) -> Session:
     message = OutboxMessage(CONTEXT, data)
     await store.mark_active(session.id)
     return await _save_metadata(store, session, metadata, message)
+
+
+async def continue_in(store: SessionStore, session_id: str, left_id: str) -> Session:
+    """A session that is open already gets what another left, where it has nothing of its own.
+
+    Both are locked: what is forgotten meanwhile must not live on. In the order of their ids, so
+    that two that continue each other do not wait for each other.
+    """
+    locked = {each: await _lock_session(store, each) for each in sorted({session_id, left_id})}
+    session, left = locked[session_id], locked[left_id]
+    noted = await store.get_scratchpad_text(left.id)
+    if noted != EMPTY and await store.get_scratchpad_text(session.id) == EMPTY:
+        await store.update_state(session.id, noted, EMPTY)
+    if not session.context:
+        metadata = {**session.metadata, "context": left.context}
+        session = replace(session, metadata=metadata)
+    return await _announce_resume(store, session)
 
 
 async def clear_session(store: SessionStore, session: Session) -> None:

@@ -7,12 +7,13 @@ because silent loss is how trust is lost. The set `applet` is positional: a slug
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from holdfast.errors import InvalidValueError
-from holdfast.ground.text import plural
+from holdfast.ground.text import cut, plural
 from holdfast.sessions import rules
 from holdfast.sessions.errors import ContextFullError
 from holdfast.sessions.model import Session, SetChange
@@ -204,13 +205,48 @@ def as_applet(items: Sequence[str]) -> dict[str, Any]:
 
 def make_resume_text(metadata: Mapping[str, Any], exists: Callable[[str], bool]) -> str:
     """For a resumed session: environment, files that still exist, the last applet, other sets."""
-    context: Mapping[str, list[str]] = metadata.get("context", {})
+    text, _ = fit_resume_text(metadata, exists)
+    return text
+
+
+def fit_resume_text(
+    metadata: Mapping[str, Any], exists: Callable[[str], bool], max_chars: int = sys.maxsize
+) -> tuple[str, int]:
+    """The same within so many characters, and how many items do not fit.
+
+    The last item of the longest set leaves first, so that a long one does not hide the others.
+    """
+    context = {name: list(items) for name, items in metadata.get("context", {}).items()}
+    files = context.pop("files", [])
+    found = [path for path in files if exists(path)]
+    missing = len(files) - len(found)
+    if found:
+        context["files"] = found
+    environment = metadata.get("envHint") or ""
+    text = _write_resume_text(environment, context, missing)
+    left_out = 0
+    while context and len(text) > max_chars:
+        left_out += _leave_out(context)
+        text = _write_resume_text(environment, context, missing)
+    return cut(text, max_chars), left_out
+
+
+def _leave_out(context: dict[str, list[str]]) -> int:
+    """How many items left: an applet is only worth something whole."""
+    longest = max(context, key=lambda name: sum(map(len, context[name])))
+    if longest != APPLET and len(context[longest]) > 1:
+        context[longest].pop()
+        return 1
+    return len(context.pop(longest))
+
+
+def _write_resume_text(environment: str, context: Mapping[str, list[str]], missing: int) -> str:
     parts: list[str] = []
-    if metadata.get("envHint"):
-        parts.append(f"Environment: {metadata['envHint']}")
-    files = context.get("files")
-    if files:
-        parts.append(_describe_files(files, exists))
+    if environment:
+        parts.append(f"Environment: {environment}")
+    files = context.get("files", [])
+    if files or missing:
+        parts.append(_describe_files(files, missing))
     applet = context.get("applet")
     if applet:
         parts.append(_describe_applet(applet))
@@ -221,11 +257,9 @@ def make_resume_text(metadata: Mapping[str, Any], exists: Callable[[str], bool])
     return "\n\n".join(parts)
 
 
-def _describe_files(files: Sequence[str], exists: Callable[[str], bool]) -> str:
-    found = [path for path in files if exists(path)]
-    missing = len(files) - len(found)
+def _describe_files(files: Sequence[str], missing: int) -> str:
     lines = ["Relevant files:"]
-    lines += [f"- {path}" for path in found]
+    lines += [f"- {path}" for path in files]
     if missing:
         lines.append(f"({plural(missing, 'file')} not found)")
     return "\n".join(lines)

@@ -27,6 +27,17 @@ class SessionNotNamedError(Refused):
         )
 
 
+class SessionInUseError(Refused):
+    code = "session_in_use"
+
+    def __init__(self, session_id: str, client: str):
+        self.session_id, self.client = session_id, client
+        super().__init__(
+            f"Session {session_id} is a live one of {client}, which ends it itself.",
+            next_actions=[Action("session.resume", session_id=session_id)],
+        )
+
+
 class EventNotFoundError(NotFound):
     code = "event_not_found"
 

@@ -191,21 +191,23 @@ end
 $$;
 
 -- last_session
--- The session in which something happened last, without one that is excluded. Of a worktree, if one is given; an index
--- for each case. The index knows the minute; within the newest minute the last events are compared.
+-- The session in which something happened last, without one that is excluded, nor any that began after a time. Of a
+-- worktree, if one is given; an index for each case. The index knows the minute; within the newest minute the last events
+-- are compared.
 create or replace function context.last_session(
-    p_workspace text, p_developer text, p_worktree text, p_excluded uuid
+    p_workspace text, p_developer text, p_worktree text, p_excluded uuid, p_until text
 ) returns setof context.session_row
 language plpgsql as $$
 declare
     minute timestamptz;
+    until timestamptz := coalesce(p_until::timestamptz, 'infinity');
     excluded uuid := coalesce(p_excluded, '00000000-0000-0000-0000-000000000000');
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     if p_worktree is null then
         select date_trunc('minute', s.active_at) into minute from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer and s.active_at > '-infinity'
-          and s.id <> excluded
+          and s.id <> excluded and s.started_at <= until
         order by s.active_at desc, s.id desc
         limit 1;
         return query
@@ -219,13 +221,13 @@ begin
                 limit 1
             ) e on true
             where s.workspace_id = p_workspace and s.developer_id = p_developer and s.active_at > '-infinity'
-              and s.active_at >= minute and s.id <> excluded
+              and s.active_at >= minute and s.id <> excluded and s.started_at <= until
             order by greatest(s.active_at, e.created_at) desc, s.started_at desc, s.id desc
             limit 1;
     else
         select date_trunc('minute', s.active_at) into minute from context.sessions s
         where s.workspace_id = p_workspace and s.developer_id = p_developer
-          and s.worktree = p_worktree and s.worktree >= '' and s.active_at > '-infinity' and s.id <> excluded
+          and s.worktree = p_worktree and s.worktree >= '' and s.active_at > '-infinity' and s.id <> excluded and s.started_at <= until
         order by s.active_at desc, s.id desc
         limit 1;
         return query
@@ -240,7 +242,7 @@ begin
             ) e on true
             where s.workspace_id = p_workspace and s.developer_id = p_developer
               and s.worktree = p_worktree and s.worktree >= '' and s.active_at > '-infinity'
-              and s.active_at >= minute and s.id <> excluded
+              and s.active_at >= minute and s.id <> excluded and s.started_at <= until
             order by greatest(s.active_at, e.created_at) desc, s.started_at desc, s.id desc
             limit 1;
     end if;
@@ -959,9 +961,9 @@ $$;
 
 -- session_notes
 -- Scratchpads to continue from: those of the given sessions (a JSON list of ids), then those of a worktree that were
--- written last, of p_limit sessions at most.
+-- written last, of p_limit sessions at most that did not begin after a time.
 create or replace function context.session_notes(
-    p_workspace text, p_developer text, p_worktree text, p_ids text, p_limit bigint
+    p_workspace text, p_developer text, p_worktree text, p_ids text, p_limit bigint, p_until text
 ) returns table (id text, git_branch text, scratchpad text, cleared text)
 language plpgsql as $$
 begin
@@ -986,6 +988,7 @@ begin
             select s.id, s.git_branch, s.noted_at from context.sessions s
             where s.workspace_id = p_workspace and s.developer_id = p_developer
               and s.worktree = p_worktree and s.worktree >= '' and s.noted_at > '-infinity'
+              and s.started_at <= coalesce(p_until::timestamptz, 'infinity')
             order by s.noted_at desc, s.id desc
             limit p_limit
         ) found

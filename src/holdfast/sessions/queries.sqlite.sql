@@ -64,11 +64,13 @@ order by started_at desc, id desc
 limit 2;
 
 -- last_session
--- The session in which something happened last, without one that is excluded. Of a worktree, if one is given; an index
--- for each case. The index knows the minute; within the newest minute the last events are compared.
+-- The session in which something happened last, without one that is excluded, nor any that began after a time. Of a
+-- worktree, if one is given; an index for each case. The index knows the minute; within the newest minute the last events
+-- are compared.
 with newest (minute) as (
     select substr(active_at, 1, 16) from sessions indexed by sessions_by_activity_in_worktree
     where workspace_id = ?1 and developer_id = ?2 and worktree = ?3 and active_at is not null and id is not ?4
+      and (?5 is null or started_at <= ?5)
     order by active_at desc
     limit 1
 )
@@ -77,12 +79,14 @@ select s.id, s.user_id, s.chatmode, s.workflow, s.skill, s.git_branch, s.started
 from newest
 cross join sessions s indexed by sessions_by_activity_in_worktree
   on s.workspace_id = ?1 and s.developer_id = ?2 and s.worktree = ?3 and s.active_at >= newest.minute and s.id is not ?4
+  and (?5 is null or s.started_at <= ?5)
 left join session_events e on e.workspace_id = ?1 and e.session_id = s.id and e.sequence = s.last_sequence
 order by max(s.active_at, coalesce(e.created_at, '')) desc, s.started_at desc, s.id desc
 limit 1;
 with newest (minute) as (
     select substr(active_at, 1, 16) from sessions indexed by sessions_by_activity
     where workspace_id = ?1 and developer_id = ?2 and ?3 is null and active_at is not null and id is not ?4
+      and (?5 is null or started_at <= ?5)
     order by active_at desc
     limit 1
 )
@@ -91,6 +95,7 @@ select s.id, s.user_id, s.chatmode, s.workflow, s.skill, s.git_branch, s.started
 from newest
 cross join sessions s indexed by sessions_by_activity
   on s.workspace_id = ?1 and s.developer_id = ?2 and s.active_at >= newest.minute and s.id is not ?4
+  and (?5 is null or s.started_at <= ?5)
 left join session_events e on e.workspace_id = ?1 and e.session_id = s.id and e.sequence = s.last_sequence
 order by max(s.active_at, coalesce(e.created_at, '')) desc, s.started_at desc, s.id desc
 limit 1;
@@ -416,13 +421,14 @@ where workspace_id = ?1 and developer_id = ?2 and session_id = ?3;
 
 -- session_notes
 -- Scratchpads to continue from: those of the given sessions (a JSON list of ids), then those of a worktree that were
--- written last, of ?5 sessions at most.
+-- written last, of ?5 sessions at most that did not begin after a time.
 with chosen (id, place) as (
     select value, key from json_each(?4)
     union all
     select id, 1000 + row_number() over (order by noted_at desc, id desc)
     from (select id, noted_at from sessions indexed by sessions_with_notes
           where workspace_id = ?1 and developer_id = ?2 and worktree = ?3 and noted_at is not null
+            and (?6 is null or started_at <= ?6)
           order by noted_at desc, id desc
           limit ?5)
 )

@@ -7,6 +7,7 @@ first: whether it is missing or ended is asked only when a statement found no ro
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -195,20 +196,26 @@ class SessionService:
         return moments
 
     async def find_last_session(
-        self, worktree: str | None = None, excluded: str | None = None
+        self,
+        worktree: str | None = None,
+        excluded: str | None = None,
+        *,
+        until: datetime | None = None,
     ) -> Session | None:
         """The session to continue from: the one with the last event, note on its scratchpad or
         resume, open or ended; with None, anywhere.
 
         Where there is none, the newest with context sets or a hint. The excluded one is that of
-        the caller itself.
+        the caller itself; one that began after `until` goes on beside it and is not its past.
         """
         place = rules.check_optional_worktree(worktree)
-        row = await self.store.find_last(place, excluded)
+        row = await self.store.find_last(place, excluded, _format_time(until))
         if row is not None:
             return make_session(row)
         found = await self.find_session_with_context(place)
         if found is None or found.id == excluded:
+            return None
+        if until is not None and found.started_at > until:
             return None
         return found
 
@@ -279,6 +286,18 @@ class SessionService:
         native_label = rules.check_optional_label("native_id", native_id)
         return await self.store.in_transaction(
             lambda store: changing.resume_session(store, session_id, label, native_label, apart)
+        )
+
+    async def continue_in(self, session_id: str, left_id: str) -> Session:
+        """A session that is open goes on with what another left: it is resumed, and gets the
+        other's context sets and scratchpad where its own are empty.
+
+        With twice the same id, listeners are notified and nothing else happens.
+        """
+        session = await self.get_session(session_id)
+        left = await self.get_session(left_id)
+        return await self.store.in_transaction(
+            lambda store: changing.continue_in(store, session.id, left.id)
         )
 
     async def list_thread(self, session_id: str) -> list[Session]:
@@ -570,11 +589,18 @@ class SessionService:
         return make_state(row)
 
     async def list_notes(
-        self, worktree: str | None, first: Sequence[str] = ()
+        self,
+        worktree: str | None,
+        first: Sequence[str] = (),
+        *,
+        until: datetime | None = None,
     ) -> list[SessionNotes]:
-        """What these sessions noted, then what others of a worktree did, the newest first."""
+        """What these sessions noted, then what others of a worktree did, the newest first.
+
+        Those others that began after `until` are left out.
+        """
         place = rules.check_optional_worktree(worktree)
-        rows = await self.store.list_notes(place, first, SESSIONS_WITH_NOTES)
+        rows = await self.store.list_notes(place, first, SESSIONS_WITH_NOTES, _format_time(until))
         notes: dict[str, SessionNotes] = {}
         for row in rows:
             found = make_notes(row)
@@ -654,10 +680,20 @@ class SessionService:
         self, session_id: str, exists: Callable[[str], bool] = os.path.exists
     ) -> str:
         """For a session that continues this one; relative paths are looked up in its worktree."""
+        text, _ = await self.fit_resume_text(session_id, exists)
+        return text
+
+    async def fit_resume_text(
+        self,
+        session_id: str,
+        exists: Callable[[str], bool] = os.path.exists,
+        max_chars: int = sys.maxsize,
+    ) -> tuple[str, int]:
+        """The same within so many characters, and how many items were left out."""
         session = await self.get_session(session_id)
         folder = session.worktree or ""
-        return context_sets.make_resume_text(
-            session.metadata, lambda path: exists(os.path.join(folder, path))
+        return context_sets.fit_resume_text(
+            session.metadata, lambda path: exists(os.path.join(folder, path)), max_chars
         )
 
     # --- within -----------------------------------------------------------------------------------
@@ -709,6 +745,12 @@ def _make_optional_session(row: Row | None) -> Session | None:
     if row is None:
         return None
     return make_session(row)
+
+
+def _format_time(moment: datetime | None) -> str | None:
+    if moment is None:
+        return None
+    return clock.to_text(moment)
 
 
 def _check_match(match: object) -> str:

@@ -141,9 +141,11 @@ class SessionStore:
         query = QUERIES["last_event_times"]
         return await self.database.read(query, *self.owner, json.dumps(list(session_ids)))
 
-    async def find_last(self, worktree: str | None, excluded: str | None) -> Row | None:
+    async def find_last(
+        self, worktree: str | None, excluded: str | None, until: str | None
+    ) -> Row | None:
         query = QUERIES["last_session"]
-        rows = await self.database.read(query, *self.owner, worktree, excluded)
+        rows = await self.database.read(query, *self.owner, worktree, excluded, until)
         return get_first(rows)
 
     async def list_by_activity(self, worktree: str, limit: int) -> list[Row]:
@@ -366,12 +368,12 @@ class SessionStore:
         return str(text)
 
     async def list_notes(
-        self, worktree: str | None, session_ids: Sequence[str], limit: int
+        self, worktree: str | None, session_ids: Sequence[str], limit: int, until: str | None
     ) -> list[Row]:
         """Of the named sessions, then of those in a worktree that noted something last."""
         query = QUERIES["session_notes"]
         named = json.dumps(list(session_ids))
-        return await self.database.read(query, *self.owner, worktree, named, limit)
+        return await self.database.read(query, *self.owner, worktree, named, limit, until)
 
     async def update_state(self, session_id: object, patch: str, cleared: str) -> Row:
         """Whether it is missing or ended is asked only when the statement touched no row."""

@@ -1,12 +1,14 @@
 """What whoever continues is handed, the same at every door: one document.
 
 It is a bundle about the session to continue from. Where a person or a program continues a certain
-session, that session's own context sets come before it, with the files that are still there.
+session, that session's own context sets follow it, with the files that are still there. The
+document is bounded and the sets are not: where an answer is, they get the room that is left.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import NotFound, Refused
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.workstreams.service import WorkstreamService
 
 PHASE = "implementation"
+SPACE_BETWEEN = 20  # empty lines, and the number of what is left out
 
 
 async def hand_over(
@@ -29,11 +32,15 @@ async def hand_over(
     *,
     worktree: str | None,
     exists: Callable[[str], bool] = os.path.exists,
+    max_chars: int = sys.maxsize,
+    call_for_more: str = "",
 ) -> str:
     """To whoever continues this session; `worktree` is what the caller may look at, if anything."""
-    sets = await app.scope.sessions.get_resume_text(session.id, exists)
     document = await make_document(app, worktree, continues=session.id, has_sets=False)
-    return "\n\n".join(part for part in (sets, document) if part)
+    room = max_chars - len(document) - len(call_for_more) - SPACE_BETWEEN
+    sets, left_out = await app.scope.sessions.fit_resume_text(session.id, exists, room)
+    more = f"+{left_out} more: {call_for_more}" if left_out else ""
+    return "\n\n".join(part for part in (document, sets, more) if part)
 
 
 async def hand_to_new(app: App, session: Session, *, worktree: str | None) -> str:
@@ -45,7 +52,9 @@ async def hand_to_new(app: App, session: Session, *, worktree: str | None) -> st
         return await make_document(app, worktree, session_id=session.id)
     if session.worktree is None:
         return ""
-    last = await app.scope.sessions.find_last_session(session.worktree, session.id)
+    last = await app.scope.sessions.find_last_session(
+        session.worktree, session.id, until=session.started_at
+    )
     if last is None:
         return ""
     return await make_document(app, None, session_id=session.id, continues=last.id)

@@ -58,3 +58,8 @@ class Busy:
 
 def find_busy(home: str) -> Busy:
     return Busy(Processes(home).list_running())
+
+
+def is_running(home: str, session: Session) -> bool:
+    """Whether a running program is known to be in a session."""
+    return find_busy(home).has(session)

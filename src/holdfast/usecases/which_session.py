@@ -83,8 +83,9 @@ class SessionChoice:
     session: Session | None = None
     is_newest_of_several: bool = False
     is_open_only: bool = True  # whether ended ones were looked at
-    is_borrowed: bool = False  # it is not the caller's, who has none, or one that has just begun
-    begun_id: str | None = None  # the one that has just begun
+    is_borrowed: bool = False  # it is not the caller's, who has none
+    is_anothers: bool = False  # it was named, and another client or process is live in it
+    before: Session | None = None  # the caller's own has just begun, and this is the one before it
 
     @property
     def session_id(self) -> str | None:
@@ -292,7 +293,10 @@ async def find_session_to_read(scope: Scope, session_id: object, caller: Caller)
     choice = SessionChoice()
     if not caller.is_person or session_id is not None:
         choice = await find_session(scope, session_id, caller)
-    if choice.session is not None or caller.worktree is None:
+    own = choice.session
+    if own is not None and session_id is None and not caller.is_person:
+        return replace(choice, before=await find_session_before(scope, own, caller))
+    if own is not None or caller.worktree is None:
         return choice
     newest = _choose_newest(await scope.sessions.find_newest_sessions(caller.worktree))
     if caller.is_person:
@@ -300,23 +304,24 @@ async def find_session_to_read(scope: Scope, session_id: object, caller: Caller)
     return SessionChoice(newest.session, is_borrowed=newest.session is not None)
 
 
-async def find_session_before(scope: Scope, choice: SessionChoice, caller: Caller) -> SessionChoice:
+async def find_session_before(scope: Scope, own: Session, caller: Caller) -> Session | None:
     """For a caller whose own session has just begun: the one that it continues, else the last here.
 
-    A hook has kept the request that began it, which the caller knows anyway.
+    A session that began later goes on beside this one, and is not what was before it.
     """
-    own = choice.session
-    most = 0 if caller.is_of_server else 1
-    if own is None or choice.is_borrowed or own.last_sequence > most:
-        return choice
-    before = None
+    if not _has_just_begun(own, caller):
+        return None
     if own.resumed_from is not None:
-        before = await scope.sessions.get_session(own.resumed_from)
-    elif caller.worktree is not None:
-        before = await scope.sessions.find_last_session(caller.worktree, own.id)
-    if before is None:
-        return choice
-    return SessionChoice(before, is_borrowed=True, begun_id=own.id)
+        return await scope.sessions.get_session(own.resumed_from)
+    if caller.worktree is None:
+        return None
+    return await scope.sessions.find_last_session(caller.worktree, own.id, until=own.started_at)
+
+
+def _has_just_begun(own: Session, caller: Caller) -> bool:
+    """A hook has kept the request that began it, which the caller knows anyway."""
+    most = 0 if caller.is_of_server else 1
+    return own.last_sequence <= most
 
 
 async def _find_own(scope: Scope, own: OwnSessions | None) -> Session | None:
@@ -361,6 +366,9 @@ async def write_in_session(
 
     choice = await find_session(scope, session_id, caller)
     chosen = choice.session
+    if chosen is not None and session_id is not None:
+        is_anothers = await is_live_elsewhere(scope, chosen, caller, settings)
+        choice = replace(choice, is_anothers=is_anothers)
     if chosen is not None:
         done = await write(scope, request, lambda inside: verb(inside, chosen))
         if done.is_first:
@@ -389,19 +397,41 @@ async def is_own(scope: Scope, session: Session, caller: Caller, settings: Setti
     """Whether a caller that continues an open session writes into it, and not into another's."""
     from holdfast.usecases.session_status import find_busy, find_status
 
-    own = caller.own
-    if own is not None and session.id in (own.current, *own.opened):
+    if _is_known_as_own(session, caller):
         return True
     if caller.native_id is not None:
-        return (session.client, session.native_id) == (caller.client, caller.native_id)
+        return False
     if session.client in (None, NO_CLIENT):  # a person's, or that of a program without a name
         return not find_busy(settings.home).has(session)
     if session.client != caller.client:
         return False
-    if own is None:  # it names the session in every call
+    if caller.own is None:  # it names the session in every call
         return True
     status = await find_status(scope, settings.home, session)
     return status.word != "live"
+
+
+async def is_live_elsewhere(
+    scope: Scope, session: Session, caller: Caller, settings: Settings
+) -> bool:
+    """Whether another client, or another running process of the same, is live in a session."""
+    from holdfast.usecases.session_status import find_busy, find_status
+
+    if session.ended_at is not None or caller.is_person or _is_known_as_own(session, caller):
+        return False
+    if session.client in (None, NO_CLIENT, caller.client):
+        return find_busy(settings.home).has(session)
+    status = await find_status(scope, settings.home, session)
+    return status.word == "live"
+
+
+def _is_known_as_own(session: Session, caller: Caller) -> bool:
+    own = caller.own
+    if own is not None and session.id in (own.current, *own.opened):
+        return True
+    if caller.native_id is None:
+        return False
+    return (session.client, session.native_id) == (caller.client, caller.native_id)
 
 
 def keep_opened(session: Session, caller: Caller, settings: Settings) -> None:
@@ -413,10 +443,20 @@ def keep_opened(session: Session, caller: Caller, settings: Settings) -> None:
 async def find_latest(scope: Scope, caller: Caller) -> Session | None:
     """Where work would be continued: the session here that was written last, open or ended.
 
-    Not the caller's own, which has events as soon as it asks.
+    Not the caller's own, which has events as soon as it asks. While that has just begun, it is what
+    was before it; later a person may have worked elsewhere meanwhile.
     """
-    own = await find_session(scope, None, caller)
-    return await scope.sessions.find_last_session(caller.worktree, own.session_id)
+    own = (await find_session(scope, None, caller)).session
+    if own is None:
+        return await scope.sessions.find_last_session(caller.worktree)
+    until = own.started_at if _has_just_begun(own, caller) else None
+    return await scope.sessions.find_last_session(caller.worktree, own.id, until=until)
+
+
+async def announce_resume(scope: Scope, left: Session, caller: Caller) -> None:
+    """Listeners hear that work goes on: in the caller's session, if it has one."""
+    own = (await find_session(scope, None, caller)).session or left
+    await scope.sessions.continue_in(own.id, left.id)
 
 
 def _choose_newest(found: Sequence[Session]) -> SessionChoice:

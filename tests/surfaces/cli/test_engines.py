@@ -10,7 +10,7 @@ import pytest
 
 from tests.rig.commands import Call
 
-DIFFERS = re.compile(r" \S+ \d\d:\d\dZ · receipt b-[0-9a-f]{4}| \d\d:\d\d(?=[).])")
+DIFFERS = re.compile(r" \S+ \d\d:\d\dZ · receipt b-[0-9a-f]{4}| \d\d:\d\d(?=[).])| session_id=\S+")
 DOCUMENT = """HOLDFAST implementation ·
 Kept on this machine; not checked against any checkout. Last session: architect, ended.
 
@@ -70,7 +70,7 @@ def test_every_command_answers_the_same_on_both_engines(cli: Call, project: Path
     files = [f"{project}/{name}.md" for name in "abc"]
     assert (change["session_id"], change["added"]) == (session, files[:2])
     assert resumed["metadata"]["context"] == {"files": files}
-    sets, document = resumed["resume_text"].split("\n\n", 1)
+    document, sets = resumed["resume_text"].rsplit("\n\n", 1)
     assert sets == "Relevant files:\n(3 files not found)"
     assert DIFFERS.sub("", document) == DOCUMENT
     assert [listed["id"] for listed in thread] == [session, resumed["id"]]

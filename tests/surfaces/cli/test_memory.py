@@ -88,6 +88,8 @@ def test_belief_moves_and_a_memory_expires(cli: Call):
 
 def test_memories_are_listed_newest_first_and_marked_when_expired(cli: Call):
     assert cli("memory", "list").out.startswith("Nothing is remembered yet. ")
+    filtered = cli("memory", "list", "--namespace", "zzz", "--category", "rule").out.strip()
+    assert filtered == "Nothing is remembered in namespace zzz and category rule."
     old, new, forgotten = (
         remember(cli, text) for text in (TEXT, "Icons come from Lucide", "The key is sk-4711")
     )

@@ -36,13 +36,17 @@ def test_start_prints_the_id_and_nothing_else(cli: Call):
     assert cli("session", "show", answer.out.strip(), "--json").document["id"] == answer.out.strip()
 
 
-def test_start_hands_a_program_what_to_continue_from(cli: Call):
+def test_start_hands_over_what_to_continue_from_beside_the_id(cli: Call):
     first = cli("session", "start", "--chatmode", "debug").out.strip()
     append_messages(cli, first, "Stop after three letters")
 
-    started = cli("session", "start", "--chatmode", "debug", "--json").document
+    started = cli("session", "start", "--chatmode", "debug", "--json")
+    read = cli("session", "start", "--chatmode", "debug")
 
-    assert "> Stop after three letters" in started["resume_text"]
+    assert "> Stop after three letters" in started.document["resume_text"]
+    assert started.err == ""
+    assert "> Stop after three letters" in read.err
+    assert len(read.out.split()) == 1
 
 
 def test_start_stores_every_option(cli: Call, project: Path):

@@ -210,6 +210,74 @@ async def test_a_start_answers_with_the_document_to_continue_from_and_little_els
     assert answer.chars <= 1.1 * len(document) + 150
 
 
+async def test_long_context_sets_do_not_hide_the_document_of_a_session_that_is_continued(
+    repo: Repo,
+):
+    request = {"event_type": "user_message", "role": "user", "content": "Stop after three"}
+    async with doors.inside(repo.folder) as client:
+        event = (await data(client, "session", operation="append", **request))["event"]
+        await note_much(client, claims=4, decisions=12)
+        for name in ("endpoints", "docs", "tables", "dashboards", "queues"):
+            items = [f"https://example.org/{name}/{each}/{'x' * 147}" for each in range(10)]
+            await data(client, "set_relevant_context", setName=name, items=items)
+        await data(client, "session", operation="end")
+        session_id = event["session_id"]
+        answer = await deliver(client, "session", operation="start", session_id=session_id)
+        prompt = await client.get_prompt("workspace-resume", {"session_id": session_id})
+
+    handed = answer.envelope["data"]["resume_text"]
+    document, *_, more = handed.split("\n\n")
+    assert document.startswith("HOLDFAST implementation")
+    assert handed in answer.text
+    assert answer.chars <= PAGE_CHARS
+    shown = handed.count("https://")
+    continued = answer.envelope["data"]["session"]["id"]
+    assert more == f"+{50 - shown} more: get_relevant_context session_id={continued}"
+    for text in (handed, prompt.messages[0].content.text):
+        assert "> Stop after three" in text
+        assert "DECIDED" in text or "OPEN" in text
+        assert "endpoints: https://" in text
+        assert len(text) <= PAGE_CHARS
+
+
+async def test_the_text_of_a_bundle_with_detail_says_what_is_not_in_it(repo: Repo):
+    """Some clients hand their models the text alone."""
+    blockers = [f"BLOCKED-{number} waits for {'another team, ' * 6}" for number in range(20)]
+    async with doors.inside(repo.folder) as client:
+        await data(client, "session", operation="update_state", scratchpad={"blockers": blockers})
+        await note_much(client, claims=4, decisions=12)
+        brief = await deliver(client, TOOL, operation="bundle")
+        few = await deliver(client, TOOL, operation="bundle", detail=True)
+        await note_much(client, claims=40, decisions=80)
+        many_cuts = await deliver(client, TOOL, operation="bundle", detail=True)
+
+    assert few.text.startswith(brief.text)
+    assert "BLOCKED-19" not in brief.text
+    for number in range(20):
+        assert f"BLOCKED-{number} waits" in few.text
+    for cut in few.envelope["data"]["bundle"]["cut"]:
+        assert f"| {cut['section']}: " in few.text
+    assert len(many_cuts.text) <= PAGE_CHARS
+    receipt = many_cuts.envelope["data"]["bundle"]["id"]
+    last_line = many_cuts.text.splitlines()[-1]
+    assert re.fullmatch(rf"\+\d+ more: ask the person to run `holdfast why {receipt}`", last_line)
+
+
+async def test_parts_that_are_too_long_are_said_to_be_and_not_made_up(repo: Repo):
+    event = {"event_type": "tool_call", "role": "assistant", "content": "ran"}
+    async with doors.inside(repo.folder) as client:
+        for name in ("tool", "other"):
+            parts = {name: "Edit", "output": "x" * 20_000}
+            await data(client, "session", operation="append", **event, parts=parts)
+        answer = await deliver(client, "session", operation="recent")
+
+    known, unknown = answer.envelope["data"]["events"]
+    assert known["parts"] == {"tool": "Edit", "cut": True}
+    assert unknown["parts"] == {"cut": True}
+    assert "none" not in answer.text
+    assert answer.text.count("(its parts are too long to be shown)") == 2
+
+
 def list_texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]

@@ -182,10 +182,10 @@ async def test_a_client_that_is_in_a_session_is_handed_the_document_of_another(
     ]
 
 
-async def test_over_http_a_connection_has_the_session_that_it_opened(store: str):
+async def test_over_http_a_connection_has_the_session_that_it_opened(project: Path, store: str):
     """A request without a connection has none: its write is refused, and says what to do."""
     async with (
-        doors.hosted() as url,
+        doors.hosted(folder=str(project)) as url,
         Client(url, mode=doors.HANDSHAKE, client_info=doors.introduce("a")) as one,
         Client(url, mode=doors.HANDSHAKE, client_info=doors.introduce("a")) as two,
         Client(url, mode=doors.STATELESS, client_info=doors.introduce("a")) as without,
@@ -195,12 +195,14 @@ async def test_over_http_a_connection_has_the_session_that_it_opened(store: str)
             for client in (one, two, one, two)
         ]
         refused = await call_refused(without, "session", operation="append", **MESSAGE)
+        read = await call(without, "session", operation="recent")
         started = await data(without, "session", operation="start", chatmode="debug")
         named = {**MESSAGE, "session_id": started["session"]["id"]}
         await call(without, "session", operation="append", **named)
 
     assert found[0] == found[2] != found[1] == found[3]
     assert refused["code"] == "session_not_named"
+    assert read["warnings"][0].endswith(" A write needs a session_id.")
     assert refused["next_actions"] == [
         "session operation=start chatmode=MODE, which answers with a session_id"
     ]

@@ -249,6 +249,28 @@ def test_a_session_that_is_chosen_in_a_menu_is_resumed(start: Start, store: str)
     assert list_resumed() == [first.id]
 
 
+def test_an_agent_that_is_in_a_session_of_its_own_resumes_another(start: Start, store: str):
+    """By `start` and by the prompt: listeners hear of it, and its sets are those that it reads."""
+    gemini, codex, claude = start(GEMINI), start(CODEX), start(CLAUDE)
+    gemini.hook("gemini", "BeforeAgent", "g-1", prompt="asked gemini")
+    gemini.call("set_relevant_context", setName="ports", items=["8080"])
+    [left] = list_sessions()
+    codex.hook("codex", "UserPromptSubmit", "c-1", prompt="continue it")
+    claude.hook("claude", "UserPromptSubmit", "n-1", prompt="continue it")
+    _, own, third = list_sessions()
+
+    handed = codex.call("session", operation="start", session_id=left.id)
+    prompted = claude.prompt("workspace-resume", session_id=left.id)
+
+    assert handed["data"]["session"]["id"] == own.id
+    assert "> asked gemini" in handed["data"]["resume_text"]
+    assert "> asked gemini" in prompted
+    assert list_resumed() == [own.id, third.id]
+    for agent in (codex, claude):
+        assert agent.call("get_relevant_context")["data"]["context"] == {"ports": ["8080"]}
+    assert len(list_sessions()) == 3
+
+
 def list_resumed() -> list[str]:
     """The sessions of which listeners heard that they were resumed."""
     with App() as app:
@@ -260,10 +282,10 @@ def list_resumed() -> list[str]:
     ]
 
 
-def test_a_read_of_an_agent_whose_session_has_just_begun_is_about_the_one_before(
+def test_a_session_that_has_just_begun_is_read_and_the_one_before_it_is_named(
     start: Start, store: str
 ):
-    """A hook has kept its first request; as soon as it has gone on, its own is meant."""
+    """A hook has kept its first request; as soon as it has gone on, the other is not named."""
     other, codex = start(GEMINI), start(CODEX)
     other.hook("gemini", "BeforeAgent", "g-1", prompt="asked gemini")
     other.call("session", operation="update_state", scratchpad={"current_task": "count"})
@@ -272,21 +294,80 @@ def test_a_read_of_an_agent_whose_session_has_just_begun_is_about_the_one_before
 
     recent = codex.call("session", operation="recent")
     state = codex.call("session", operation="state")
+    sets = codex.call("get_relevant_context")
     named = codex.call("session", operation="recent", session_id=own.id)
     codex.write("gone on")
     later = codex.call("session", operation="recent")
 
-    assert [event["content"] for event in recent["data"]["events"]] == ["asked gemini"]
-    assert state["data"]["state"]["scratchpad"] == {"current_task": "count"}
-    assert recent["warnings"] == state["warnings"]
+    assert [event["content"] for event in recent["data"]["events"]] == ["asked codex"]
+    assert state["data"]["state"]["scratchpad"] == {}
+    assert sets["data"] == {"context": {}, "session_id": own.id}
+    assert recent["warnings"] == state["warnings"] == sets["warnings"]
     assert recent["warnings"] == [
         (
-            f"Your own session {own.id} has just begun. This is {before.id} of gemini, live: the "
-            "one before it."
+            f"Your session has just begun. Before it was {before.id} of gemini, live: "
+            f"session operation=recent session_id={before.id}"
         )
     ]
-    assert [event["content"] for event in named["data"]["events"]] == ["asked codex"]
+    assert named["warnings"] == []
     assert (later["data"]["session_id"], later["warnings"]) == (own.id, [])
+
+
+def test_an_agent_that_began_later_is_not_the_past_of_one_in_its_first_turn(
+    start: Start, store: str
+):
+    first, second = start(GEMINI), start(GEMINI)
+    first.hook("gemini", "BeforeAgent", "g-1", prompt="asked the first")
+    second.hook("gemini", "BeforeAgent", "g-2", prompt="asked the second")
+    second.call("session", operation="update_state", scratchpad={"current_task": "banana"})
+    second.call("set_relevant_context", setName="ports", items=["8080"])
+    own, _ = list_sessions()
+
+    reads = [
+        first.call("session", operation="recent"),
+        first.call("session", operation="state"),
+        first.call("get_relevant_context"),
+    ]
+    bundle = first.call("repo_context", operation="bundle")["data"]["bundle"]["text"]
+
+    for answer in reads:
+        assert own.id in str(answer["data"])
+        assert answer["warnings"] == []
+    assert "> asked the first" in bundle
+    for foreign in ("asked the second", "banana", "8080", "Last session"):
+        assert foreign not in bundle
+
+
+def test_a_write_into_a_live_session_of_another_client_says_so_and_its_end_is_refused(
+    start: Start, store: str
+):
+    gemini, second, codex = start(GEMINI), start(GEMINI), start(CODEX)
+    second.hook("gemini", "BeforeAgent", "g-2", prompt="asked the second")
+    codex.hook("codex", "UserPromptSubmit", "c-1", prompt="asked codex")
+    gemini.hook("gemini", "BeforeAgent", "g-1", prompt="asked the first")
+    *others, own = list_sessions()
+    message = {"event_type": "model_message", "role": "assistant", "content": "Hello"}
+    writes = [
+        ("session", {"operation": "append", **message}),
+        ("session", {"operation": "update_state", "scratchpad": {"current_task": "count"}}),
+        ("set_relevant_context", {"setName": "ports", "items": ["8080"]}),
+    ]
+
+    for tool, arguments in writes:
+        for other in others:
+            answer = gemini.call(tool, **arguments, session_id=other.id)
+            assert answer["warnings"] == [
+                f"This was written into a live session of {other.client}, not into yours."
+            ]
+            assert answer["next_actions"] == [f"session operation=start session_id={other.id}"]
+        named = gemini.call(tool, **arguments, session_id=own.id)
+        assert (named["status"], named["next_actions"]) == ("ok", [])
+    for other in others:
+        refused = gemini.call("session", operation="end", session_id=other.id)
+        assert refused["code"] == "session_in_use"
+        assert refused["next_actions"] == [f"session operation=start session_id={other.id}"]
+    ended = gemini.call("session", operation="end", session_id=own.id)
+    assert ended["data"]["session"]["ended_at"]
 
 
 def test_a_read_of_an_agent_without_a_session_says_whose_it_is(start: Start, store: str):

@@ -118,7 +118,15 @@ def list_(
     now = clock.now()
     data = [{**memory.to_dict(), "expired": memory.is_expired(now)} for memory in found]
     lines = [_describe_listed(memory, now) for memory in found]
-    return Output({"memories": data}, "\n".join(lines) or NONE)
+    return Output({"memories": data}, "\n".join(lines) or _describe_none(namespace, category))
+
+
+def _describe_none(namespace: str | None, category: str | None) -> str:
+    kinds = {"namespace": namespace, "category": category}
+    given = [f"{name} {value}" for name, value in kinds.items() if value is not None]
+    if not given:
+        return NONE
+    return f"Nothing is remembered in {' and '.join(given)}."
 
 
 @command.command("corroborate")

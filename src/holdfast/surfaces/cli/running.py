@@ -51,6 +51,7 @@ class Output:
     warnings: Sequence[str] = ()
     exit_code: int = 0
     error: HoldfastError | None = None  # why the answer is not whole; `data` has it too
+    aside: str = ""  # for a person to read, where the text is what a script takes
 
 
 @dataclass
@@ -142,10 +143,6 @@ def answers(function: Callable[..., Output]) -> Callable[..., int]:
         return output.exit_code
 
     return command
-
-
-def wants_json() -> bool:
-    return bool(click.get_current_context().meta["json"])
 
 
 def prints(function: Callable[..., Output]) -> Callable[..., int]:
@@ -259,6 +256,8 @@ def show(output: Output, *, as_json: bool) -> None:
             raise
     for warning in output.warnings:
         click.echo(f"Note: {term_safe(warning)}", err=True)
+    if output.aside and not as_json:
+        click.echo(term_safe(output.aside), err=True)
 
 
 def format_json(data: Any) -> str:

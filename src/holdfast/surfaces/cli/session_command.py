@@ -27,7 +27,6 @@ from holdfast.surfaces.cli.running import (
     here,
     prints,
     run_write,
-    wants_json,
 )
 from holdfast.usecases.continuation import hand_over, make_document
 from holdfast.usecases.location import locate_branch
@@ -70,10 +69,10 @@ def start(app: App, chatmode: str, user: str | None, branch: str | None, **field
         lambda scope: scope.sessions.create_session(chatmode, worktree=worktree, **fields),
     )
     warnings = _list_name_warnings(app, session)
-    data = session.to_dict()
-    if wants_json():  # a script that reads the text wants the id alone
-        data["resume_text"] = app.run(make_document(app, worktree))
-    return Output(data, session.id, warnings)
+    document = app.run(make_document(app, worktree))
+    data = {**session.to_dict(), "resume_text": document}
+    # A script takes the id from the standard output; a person reads the document as well.
+    return Output(data, session.id, warnings, aside=document)
 
 
 @command.command("append")

@@ -73,3 +73,7 @@ def word_actions(actions: Iterable[Action]) -> list[str]:
         if call:
             worded.append(call.format(**action.arguments))
     return worded
+
+
+def word_sets_call(session_id: str) -> str:
+    return f"get_relevant_context session_id={session_id}"

@@ -18,6 +18,7 @@ from holdfast.surfaces.mcp.actions import word_actions
 Describe = Callable[[Mapping[str, Any]], str]
 
 READ_CHARS = 8_000
+RESUME_CHARS = 6_000  # of what is handed over, beside the session and the warnings
 WRITE_CHARS = 700
 WRITTEN_TEXT_CHARS = 300
 MESSAGE_CHARS = 2_000

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from holdfast.errors import Action
+from holdfast.surfaces.mcp.actions import word_actions
 from holdfast.surfaces.mcp.answer import READ_CHARS
 from holdfast.usecases import which_session
 
@@ -70,33 +72,39 @@ class Call:
         """The same; where the caller has none, the newest of its worktree."""
         return await which_session.find_session_to_read(self.scope, self.session_id, self.caller)
 
-    async def find_session_before(self, choice: SessionChoice) -> SessionChoice:
-        """Instead of the caller's own session that has just begun, unless it is named."""
-        if self.session_id is not None:
-            return choice
-        return await which_session.find_session_before(self.scope, choice, self.caller)
+    async def describe_read(self, choice: SessionChoice) -> tuple[str, ...]:
+        """Whose session was read where the caller has none, and what was before one that has just
+        begun.
+        """
+        session = choice.session
+        if session is not None and choice.is_borrowed:
+            return (
+                (
+                    f"You have no session here. This is {await self._describe_other(session)}: "
+                    f"the newest in this working tree. {self._describe_write()}"
+                ),
+            )
+        if choice.before is not None:
+            return (
+                (
+                    "Your session has just begun. Before it was "
+                    f"{await self._describe_other(choice.before)}: "
+                    f"session operation=recent session_id={choice.before.id}"
+                ),
+            )
+        return ()
 
-    async def describe_borrowed(self, choice: SessionChoice) -> tuple[str, ...]:
-        """Whose session was read, where the caller has none, or one that has just begun."""
+    def _describe_write(self) -> str:
+        if self.caller.own is None and self.caller.native_id is None:
+            return "A write needs a session_id."
+        return "A write begins one of your own."
+
+    async def _describe_other(self, session: Session) -> str:
         from holdfast.usecases.session_status import find_status
 
-        session = choice.session
-        if session is None or not choice.is_borrowed:
-            return ()
         status = await find_status(self.scope, self.app.settings.home, session)
         client = session.client or which_session.NO_CLIENT
-        name = session.name or session.id
-        if choice.begun_id is not None:
-            begun = f"Your own session {choice.begun_id} has just begun"
-            return (
-                f"{begun}. This is {name} of {client}, {status.describe()}: the one before it.",
-            )
-        return (
-            (
-                f"You have no session here. This is {name} of {client}, {status.describe()}: "
-                "the newest in this working tree. A write begins one of your own."
-            ),
-        )
+        return f"{session.name or session.id} of {client}, {status.describe()}"
 
     def make_request(
         self, read_again: Callable[[Scope, str], Awaitable[R]], effect: Effect = "store"
@@ -152,4 +160,15 @@ def describe_repeated(done: Done[Any]) -> tuple[str, ...]:
 
 
 def describe_choice(choice: SessionChoice) -> tuple[str, ...]:
+    session = choice.session
+    if session is not None and choice.is_anothers:
+        client = session.client or which_session.NO_CLIENT
+        return (f"This was written into a live session of {client}, not into yours.",)
     return choice.describe("Name another with session_id")
+
+
+def advise_choice(choice: SessionChoice) -> list[str]:
+    """How to continue as one's own what was written into as another's."""
+    if choice.session is None or not choice.is_anothers:
+        return []
+    return word_actions([Action("session.resume", session_id=choice.session.id)])

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.surfaces.mcp import wording
 from holdfast.surfaces.mcp.answer import Answer, count_chars, make_answer, make_write_answer
-from holdfast.surfaces.mcp.call import NO_SESSION, describe_choice, describe_repeated
+from holdfast.surfaces.mcp.call import (
+    NO_SESSION,
+    advise_choice,
+    describe_choice,
+    describe_repeated,
+)
 from holdfast.surfaces.mcp.tool import (
     DETAIL,
     IDEMPOTENCY_KEY,
@@ -50,7 +55,9 @@ async def set_relevant_context(call: Call) -> Answer:
     if count_chars(context) > SETS_CHARS:  # the others are one call away
         context = {name: list(change.items)}
     data = {**change.to_dict(), "context": context, "session_id": change.session_id}
-    return make_write_answer(data, wording.describe_sets, warnings, detail=call.wants_detail)
+    return make_write_answer(
+        data, wording.describe_sets, warnings, advise_choice(choice), detail=call.wants_detail
+    )
 
 
 async def get_relevant_context(call: Call) -> Answer:
@@ -59,7 +66,7 @@ async def get_relevant_context(call: Call) -> Answer:
 
     name = check_optional_label("setName", call.arguments.get("setName"))
     choice = await call.find_session_to_read()
-    warnings = list(await call.describe_borrowed(choice))
+    warnings = list(await call.describe_read(choice))
     unusual = name_warning(name, kept=False) if name else None
     if unusual:
         warnings.append(unusual)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast.errors import InvalidValueError
+from holdfast.errors import InvalidValueError, Unavailable
 from holdfast.sessions.errors import SessionNotFoundError
+from holdfast.surfaces.mcp.actions import word_sets_call
+from holdfast.surfaces.mcp.answer import RESUME_CHARS
 from holdfast.surfaces.mcp.prose import prose
 from holdfast.usecases import which_session
 from holdfast.usecases.continuation import hand_over, make_document
@@ -71,7 +74,16 @@ async def resume_text(
     if session is None:
         document = await make_document(app, caller.worktree)
         return document or NONE_HERE
-    left = await hand_over(app, session, worktree=caller.worktree, exists=exists)
+    left = await hand_over(
+        app,
+        session,
+        worktree=caller.worktree,
+        exists=exists,
+        max_chars=RESUME_CHARS,
+        call_for_more=word_sets_call(session.id),
+    )
+    with suppress(Unavailable):  # a store that is busy keeps nobody from continuing
+        await which_session.announce_resume(app.scope, session, caller)
     status = await find_status(app.scope, app.settings.home, session)
     return prose("workspace-resume").format(
         title=_describe_session(session, status),

@@ -44,7 +44,8 @@ async def make_recent(
     around = _make_answer(session_id, [], notes, older=10**9, max_tokens=max_tokens)
     room = max(max_tokens * CHARS_PER_TOKEN, LEAST_CHARS) - around.chars
     newest_first = await _read_newest(sessions, session_id, max_turns, room)
-    events = [event.to_dict() if whole else make_brief_event(event) for event in newest_first]
+    read = [event.to_dict() if whole else make_brief_event(event) for event in newest_first]
+    events = [_drop_unknown_parts(event) for event in read]
     fitting = [_cut_event(event, room) for event in events]
     count = count_fitting(map(_count_event, fitting), room)
     shown = fitting[:count]
@@ -118,6 +119,17 @@ def make_brief_event(event: SessionEvent) -> dict[str, Any]:
     known = event.to_dict()
     optional = [name for name in ("parts", "erased_at") if known[name] is not None]
     return {name: known[name] for name in (*EVENT_FIELDS, *optional)}
+
+
+def _drop_unknown_parts(event: dict[str, Any]) -> dict[str, Any]:
+    """Of parts that are too large to read, the store gives the known names, which may be empty."""
+    parts = event.get("parts")
+    if not parts or parts.get("cut") is not True:
+        return event
+    path = (parts.get("input") or {}).get("file_path")
+    known = {"tool": parts.get("tool"), "input": {"file_path": path} if path else None}
+    kept = {name: value for name, value in known.items() if value}
+    return {**event, "parts": {**kept, "cut": True}}
 
 
 def _cut_event(event: dict[str, Any], room: int) -> dict[str, Any]:

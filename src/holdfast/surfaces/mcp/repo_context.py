@@ -18,6 +18,7 @@ from holdfast.ground.redaction import describe_masked
 from holdfast.surfaces.mcp import pages, wording
 from holdfast.surfaces.mcp.answer import Answer, make_write_answer, shorten
 from holdfast.surfaces.mcp.call import describe_choice, describe_repeated
+from holdfast.surfaces.mcp.cuts import describe_cuts
 from holdfast.surfaces.mcp.tool import (
     DETAIL,
     IDEMPOTENCY_KEY,
@@ -93,8 +94,10 @@ async def bundle(call: Call) -> Answer:
     if not _has_receipt(built):
         brief["id"] = None
         warnings.append(NO_RECEIPT)
-    data = built.to_dict() if call.wants_detail else brief
-    return Answer({"bundle": data}, warnings, text=built.text)
+    if not call.wants_detail:
+        return Answer({"bundle": brief}, warnings, text=built.text)
+    text = describe_cuts(built, fence_key(call.app.settings.home))
+    return Answer({"bundle": built.to_dict()}, warnings, text=text)
 
 
 async def decide(call: Call) -> Answer:

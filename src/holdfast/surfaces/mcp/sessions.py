@@ -6,14 +6,28 @@ there is none. Only `end` starts nothing.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
+from holdfast.sessions.errors import SessionInUseError
 from holdfast.surfaces.mcp import wording
-from holdfast.surfaces.mcp.answer import Answer, make_answer, make_write_answer, shorten
-from holdfast.surfaces.mcp.call import NO_SESSION, describe_choice, describe_repeated
+from holdfast.surfaces.mcp.actions import word_sets_call
+from holdfast.surfaces.mcp.answer import (
+    RESUME_CHARS,
+    Answer,
+    make_answer,
+    make_write_answer,
+    shorten,
+)
+from holdfast.surfaces.mcp.call import (
+    NO_SESSION,
+    advise_choice,
+    describe_choice,
+    describe_repeated,
+)
 from holdfast.surfaces.mcp.recent import make_brief_event, make_recent
 from holdfast.surfaces.mcp.tool import (
     DETAIL,
@@ -84,7 +98,9 @@ async def append(call: Call) -> Answer:
     event = done.result
     brief = {**make_brief_event(event), "session_id": event.session_id}
     data = {"event": event.to_dict() if call.wants_detail else brief}
-    return make_write_answer(data, wording.describe_event, warnings, detail=call.wants_detail)
+    return make_write_answer(
+        data, wording.describe_event, warnings, advise_choice(choice), detail=call.wants_detail
+    )
 
 
 async def recent(call: Call) -> Answer:
@@ -93,14 +109,14 @@ async def recent(call: Call) -> Answer:
     # A wrong limit is refused before there is anything to limit.
     given = call.pick("max_turns", "max_tokens")
     limits = {name: check_count(name, value) for name, value in given.items()}
-    choice = await call.find_session_before(await call.find_session_to_read())
+    choice = await call.find_session_to_read()
     if choice.session is None:
         nothing: dict[str, Any] = {"events": [], "session_id": None}
         return make_answer(nothing, wording.describe_events, (), NO_SESSION)
     return await make_recent(
         call.scope.sessions,
         choice.session.id,
-        await call.describe_borrowed(choice),
+        await call.describe_read(choice),
         whole=call.wants_detail,
         **limits,
     )
@@ -111,11 +127,8 @@ async def state(call: Call) -> Answer:
     if choice.session is None:
         return make_answer({"state": None}, wording.describe_state, (), NO_SESSION)
     found = await call.scope.sessions.get_state(choice.session.id)
-    if not found.scratchpad:
-        choice = await call.find_session_before(choice)
-        found = await call.scope.sessions.get_state(choice.session_id or found.session_id)
     data = {"state": found.to_dict()}
-    warnings = await call.describe_borrowed(choice)
+    warnings = await call.describe_read(choice)
     return make_answer(data, wording.describe_state, warnings, limit=call.read_limit)
 
 
@@ -129,7 +142,9 @@ async def update_state(call: Call) -> Answer:
     kept = done.result.to_dict()
     written = {name: kept["scratchpad"][name] for name in changed if name in kept["scratchpad"]}
     data = {"state": {**kept, "scratchpad": {**written, **kept["scratchpad"]}}}
-    return make_write_answer(data, wording.describe_state, warnings, detail=call.wants_detail)
+    return make_write_answer(
+        data, wording.describe_state, warnings, advise_choice(choice), detail=call.wants_detail
+    )
 
 
 async def end(call: Call) -> Answer:
@@ -140,6 +155,8 @@ async def end(call: Call) -> Answer:
         if choice.session is None:
             return EndedSession(None, (NONE_OPEN,))
         session_id = choice.session.id
+        if call.session_id is not None:
+            await _refuse_anothers(scope, choice.session, call)
         await scope.sessions.end_session(session_id)
         session = await scope.sessions.get_session(session_id)
         return EndedSession(session, describe_choice(choice))
@@ -205,7 +222,7 @@ async def _resume(call: Call) -> Answer:
     left = choice.session
     native = await _find_native(call)
     if native is not None and native.id != left.id:
-        return await _answer_resumed(call, native, left, [_describe_unchanged(native)])
+        return await _continue_in(call, native, left)
     caller, settings = call.caller, call.app.settings
     is_own = await which_session.is_own(call.scope, left, caller, settings)
 
@@ -229,11 +246,31 @@ async def _resume(call: Call) -> Answer:
     return await _answer_resumed(call, session, session, warnings)
 
 
+async def _continue_in(call: Call, own: Session, left: Session) -> Answer:
+    """The client's own session goes on with what the other left."""
+
+    async def verb(scope: Scope) -> Session:
+        return await scope.sessions.continue_in(own.id, left.id)
+
+    done = await call.write(verb, _get_session)
+    warnings = [_describe_unchanged(own)]
+    if left.context and done.result.context == left.context:
+        warnings.append("Its context sets are now those of your session too.")
+    return await _answer_resumed(call, done.result, left, warnings)
+
+
 async def _answer_resumed(
     call: Call, session: Session, left: Session, warnings: Sequence[str]
 ) -> Answer:
     """`session` is what the calls of the caller mean, `left` what the document is about."""
-    text = await hand_over(call.app, left, worktree=call.caller.worktree, exists=call.exists)
+    text = await hand_over(
+        call.app,
+        left,
+        worktree=call.caller.worktree,
+        exists=call.exists,
+        max_chars=sys.maxsize if call.wants_detail else RESUME_CHARS,
+        call_for_more=word_sets_call(left.id),
+    )
     notes = list(warnings)
     ignored = ", ".join(call.pick(*LABELS))
     if ignored:
@@ -255,6 +292,12 @@ async def _answer_started(call: Call, session: Session, warnings: Sequence[str])
         known = shorten(brief, LABEL_CHARS, entries=1)
     data = {"session": known, "resume_text": text}
     return make_answer(data, wording.describe_session, warnings, limit=call.read_limit)
+
+
+async def _refuse_anothers(scope: Scope, session: Session, call: Call) -> None:
+    settings = call.app.settings
+    if await which_session.is_live_elsewhere(scope, session, call.caller, settings):
+        raise SessionInUseError(session.id, session.client or which_session.NO_CLIENT)
 
 
 def _bind(call: Call, session: Session) -> None:

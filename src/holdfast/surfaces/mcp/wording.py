@@ -59,8 +59,14 @@ def write_event(event: Data) -> str:
     label = f"#{event['sequence']} {event['type']} ({facts})"
     content = event["content"].replace("\n", "\n  ")
     text = f"{label}: {content}"
-    for line in list_lines(event.get("parts") or {}):
+    parts = dict(event.get("parts") or {})
+    is_cut = parts.get("cut") is True
+    if is_cut:
+        del parts["cut"]
+    for line in list_lines(parts):
         text += f"\n  {line}"
+    if is_cut:
+        text += "\n  (its parts are too long to be shown)"
     if event.get("chars"):
         text += f"\n  (cut: the whole event has {event['chars']:,} characters)"
     return text
