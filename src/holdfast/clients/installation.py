@@ -43,8 +43,10 @@ class ConfigChange:
         return self.edit.path
 
     def make_diff(self) -> str:
-        old, new = (_decode_to_show(data) for data in (self.before, self.after))
-        lines = difflib.unified_diff(old, new, self.path, self.path, n=2)
+        old, new = _decode_to_show(self.before), _decode_to_show(self.after)
+        was = os.devnull if self.before is None else self.path
+        becomes = os.devnull if self.after is None else self.path
+        lines = difflib.unified_diff(old, new, was, becomes, n=2)
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
