@@ -80,6 +80,7 @@ class Installation:
         files.private_folder(self.home)
         path = self.record_path
         with files.Lock(path):
+            self._sweep(edits)
             for _ in range(TRIES):
                 changes = self.plan(edits)
                 known = self._load()
@@ -103,6 +104,7 @@ class Installation:
             return []
         path = self.record_path
         with files.Lock(path):
+            self._sweep(edits)
             for _ in range(TRIES):
                 changes = self.plan_removal(edits)
                 known = self._load()
@@ -220,6 +222,12 @@ class Installation:
                     os.rmdir(folder)
         self._save(known)
 
+    def _sweep(self, edits: Sequence[ConfigEdit]) -> None:
+        """What an earlier run has left that was killed while it wrote."""
+        for edit in edits:
+            with suppress(OSError):
+                os.unlink(_name_draft(os.path.realpath(edit.path)))
+
     # --- writing ----------------------------------------------------------------------------------
 
     def _write_all(self, changes: Sequence[ConfigChange]) -> None:
@@ -269,7 +277,7 @@ class Installation:
         folder = os.path.dirname(target)
         for missing in reversed(_list_missing(folder)):
             os.mkdir(missing, 0o755 if self.inside else 0o700)
-        draft = os.path.join(folder, f".holdfast-{os.urandom(8).hex()}.tmp")
+        draft = _name_draft(target)
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             mode = SHARED_FILE if self.inside else OWN_FILE
@@ -286,6 +294,12 @@ class Installation:
         finally:
             os.close(fd)
         return draft
+
+
+def _name_draft(target: str) -> str:
+    """The same one each time, because only the holder of the lock writes it."""
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name}.holdfast-draft")
 
 
 def _sync_folder(folder: str) -> None:
