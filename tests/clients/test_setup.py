@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import subprocess
+import threading
 import tomllib
 from pathlib import Path
 
@@ -402,6 +403,54 @@ def test_a_file_that_is_written_all_the_time_is_given_up(desk: Desk):
 
     assert "ours" not in file.read_text()
     assert not (desk.home / "other.md").exists()
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_a_kill_at_any_rename_costs_nothing(desk: Desk, name: str):
+    """Neither a file of the person's nor a leftover, after the next run and an uninstall."""
+    path = find_settings_path(desk, name)
+    desk.write(str(path.relative_to(desk.home)), FILES["comments"])
+    before = desk.read_all()
+    kills = 0
+    while _is_killed(desk, name, kills):
+        kills += 1
+        install(desk, name)
+        remove(desk, name)
+        assert desk.read_all() == before
+    assert kills >= len(list_edits(desk, name))
+
+
+def _is_killed(desk: Desk, name: str, survived: int) -> bool:
+    """Install in a process that dies with its next rename after so many."""
+    child = os.fork()
+    if child == 0:
+        rename, left = os.rename, survived
+
+        def rename_or_die(*arguments, **more):
+            nonlocal left
+            if not left:
+                os._exit(9)
+            left -= 1
+            rename(*arguments, **more)
+
+        os.rename = rename_or_die
+        install(desk, name)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status) == 9
+
+
+def test_two_who_install_at_the_same_time_install_once(desk: Desk):
+    threads = [threading.Thread(target=install, args=(desk, "claude")) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    together = desk.read_all()
+    remove(desk, "claude")
+    assert desk.read_all() == {}
+    install(desk, "claude")
+    assert desk.read_all() == together
 
 
 def test_a_command_of_the_same_name_that_is_not_ours_stays(desk: Desk):

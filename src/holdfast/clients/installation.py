@@ -43,8 +43,10 @@ class ConfigChange:
         return self.edit.path
 
     def make_diff(self) -> str:
-        old, new = (_decode_to_show(data) for data in (self.before, self.after))
-        lines = difflib.unified_diff(old, new, self.path, self.path, n=2)
+        old, new = _decode_to_show(self.before), _decode_to_show(self.after)
+        was = os.devnull if self.before is None else self.path
+        becomes = os.devnull if self.after is None else self.path
+        lines = difflib.unified_diff(old, new, was, becomes, n=2)
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
@@ -78,6 +80,7 @@ class Installation:
         files.private_folder(self.home)
         path = self.record_path
         with files.Lock(path):
+            self._sweep(edits)
             for _ in range(TRIES):
                 changes = self.plan(edits)
                 known = self._load()
@@ -101,6 +104,7 @@ class Installation:
             return []
         path = self.record_path
         with files.Lock(path):
+            self._sweep(edits)
             for _ in range(TRIES):
                 changes = self.plan_removal(edits)
                 known = self._load()
@@ -218,6 +222,12 @@ class Installation:
                     os.rmdir(folder)
         self._save(known)
 
+    def _sweep(self, edits: Sequence[ConfigEdit]) -> None:
+        """What an earlier run has left that was killed while it wrote."""
+        for edit in edits:
+            with suppress(OSError):
+                os.unlink(_name_draft(os.path.realpath(edit.path)))
+
     # --- writing ----------------------------------------------------------------------------------
 
     def _write_all(self, changes: Sequence[ConfigChange]) -> None:
@@ -267,7 +277,7 @@ class Installation:
         folder = os.path.dirname(target)
         for missing in reversed(_list_missing(folder)):
             os.mkdir(missing, 0o755 if self.inside else 0o700)
-        draft = os.path.join(folder, f".holdfast-{os.urandom(8).hex()}.tmp")
+        draft = _name_draft(target)
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             mode = SHARED_FILE if self.inside else OWN_FILE
@@ -284,6 +294,12 @@ class Installation:
         finally:
             os.close(fd)
         return draft
+
+
+def _name_draft(target: str) -> str:
+    """The same one each time, because only the holder of the lock writes it."""
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name}.holdfast-draft")
 
 
 def _sync_folder(folder: str) -> None:

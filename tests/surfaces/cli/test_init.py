@@ -136,6 +136,7 @@ def test_a_dry_run_shows_the_diff_and_changes_nothing(desk: Desk):
 
     assert answer.code == 0
     assert "+[mcp_servers.holdfast]" in answer.out
+    assert f"'{desk.shim}' hook claude UserPromptSubmit 2>/dev/null || true\"" in answer.out
     assert desk.read_all() == before
     assert not desk.data.exists()
 

@@ -29,8 +29,18 @@ def shorten_path(path: str) -> str:
 def format_diff(changes: Iterable[ConfigChange]) -> str:
     lines = []
     for change in changes:
-        lines += change.make_diff().splitlines()
-    return "\n".join(cut(line, DIFF_CHARS) for line in lines)
+        lines += _format_change(change.make_diff().splitlines())
+    return "\n".join(lines)
+
+
+def _format_change(lines: Sequence[str]) -> list[str]:
+    """What is added is shown whole, as it will be run; what is the person's own may be cut."""
+    has_long_line = any(line.startswith("-") and len(line) > DIFF_CHARS for line in lines)
+    shown = []
+    for line in lines:
+        is_ours = line.startswith("+") and not has_long_line
+        shown.append(line if is_ours else cut(line, DIFF_CHARS))
+    return shown
 
 
 def describe_use(use: ClientUse) -> list[str]:
@@ -41,7 +51,7 @@ def describe_use(use: ClientUse) -> list[str]:
         "commands there" if use.has_commands else "commands missing",
     ]
     lines = [" · ".join(parts)]
-    if use.hook_count:
+    if use.last_fired_at:
         handed = f"{use.mean_chars:,.0f} characters handed over"
         price = f"{use.mean_milliseconds:,.0f} ms a hook · {handed}"
         lines.append(f"  {price}, about {tokens_of(use.mean_chars):,} tokens")

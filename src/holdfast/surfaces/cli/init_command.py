@@ -161,9 +161,14 @@ def _list_notes(plan: SetupPlan) -> list[str]:
     notes += [NEWER.format(c.client.describe()) for c in plan.usable if c.client.is_newer]
     if plan.in_project:
         notes += [NOTHING_SHARED.format(c.client.title) for c in plan.usable if not c.edits]
-        twice = setting_up.list_installed_clients(plan.home)
-        notes += [TWICE.format(c.client.title) for c in plan.usable if c.client.name in twice]
+        notes += [TWICE.format(title) for title in _list_wired_twice(plan)]
     return notes
+
+
+def _list_wired_twice(plan: SetupPlan) -> list[str]:
+    wired = setting_up.list_installed_clients(plan.home)
+    brought = [client.client for client in plan.usable if client.edits]
+    return [client.title for client in brought if client.name in wired]
 
 
 def _list_failures(result: SetupResult) -> list[str]:
