@@ -98,7 +98,7 @@ def say(session: str, words: str, message: str = "msg_1", **part: Any) -> Step:
             "parts": [
                 {"type": "text", "text": words, **part},
                 {"type": "text", "text": "added by OpenCode", "synthetic": True},
-                {"type": "file", "url": "file:///a"},
+                {"type": "file", "url": "data:,"},
             ],
         },
     }
