@@ -244,6 +244,10 @@ def _describe_waiting(app: App) -> str:
     return f"{waiting:,} {noun} in {' and '.join(places)}"
 
 
+def wants_json() -> bool:
+    return bool(click.get_current_context().meta["json"])
+
+
 def show(output: Output, *, as_json: bool) -> None:
     text = format_json(output.data) if as_json else term_safe(output.text)
     try:
