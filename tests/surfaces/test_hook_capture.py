@@ -232,3 +232,15 @@ def test_a_hook_that_fired_leaves_a_mark_with_its_price(
     assert marks["SessionStart"]["chars"] == len(text)
     assert marks["Stop"]["count"] == 1
     assert marks["Stop"]["milliseconds"] > 0
+
+
+def test_after_a_compaction_even_the_first_request_is_the_session_s_own(
+    claude: Claude, next_claude: Claude
+):
+    claude.turn("Retry at most 8 times.", "Done.", "p1")
+    next_claude.turn("Rename the table.", "Renamed.", "p2")
+
+    text = handed(next_claude.fire("SessionStart", source="compact"))
+
+    assert "> Rename the table." in text
+    assert "Retry at most" not in text

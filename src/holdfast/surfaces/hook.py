@@ -139,7 +139,8 @@ def _take_records(
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
         if event_name in _list_reading(client):
             _read_transcripts(app, client, event_name, payload, origin)
-        if event_name == client.TEXT_EVENT and os.path.isdir(origin.cwd):
+        is_asked = event_name == client.TEXT_EVENT or payload.get("source") == "compact"
+        if is_asked and os.path.isdir(origin.cwd):
             # Before a request is stored: it is about what came before it.
             text = _make_text(app, client, origin, payload)
         for record in records:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 
+from holdfast.sessions.model import make_session
 from holdfast.usecases import continuation, transcripts
 from holdfast.usecases.location import locate_worktree
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from holdfast.app import App
     from holdfast.clients.contract import Client, HookOrigin
 
-NEW_WINDOWS = ("startup", "clear", "fork", "compact")
+COMPACTED = "compact"
+NEW_WINDOWS = ("startup", "clear", "fork", COMPACTED)
 
 
 async def hand_over(
@@ -33,7 +35,12 @@ async def hand_over(
         return None
     worktree = locate_worktree(origin.cwd)
     session_id = await store.find_native_id(client.NAME, origin.native_id)
-    text = await continuation.make_document(app, worktree, session_id=session_id)
+    text = await continuation.make_document(
+        app,
+        worktree,
+        session_id=session_id,
+        continues=await _find_continued(app, client, origin, payload),
+    )
     if not text:
         return None
     handed = {transcripts.HANDED: time.time()}
@@ -41,3 +48,17 @@ async def hand_over(
         store, client.NAME, origin.native_id, lambda known: {**known, **handed}
     )
     return text
+
+
+async def _find_continued(
+    app: App, client: Client, origin: HookOrigin, payload: Mapping[str, Any]
+) -> str | None:
+    """The client's own session where it goes on after a compaction or an end, else the last one."""
+    store = app.scope.sessions.store
+    if payload.get("source") == COMPACTED:
+        return await store.find_native_id(client.NAME, origin.native_id)
+    row = await store.find_last_native(client.NAME, origin.native_id)
+    if row is None:
+        return None
+    session = make_session(row)
+    return session.id if session.ended_at else None
