@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 BOM = "\ufeff"
@@ -159,14 +160,16 @@ class _Parser:
 
 def parse_json(text: str) -> Any:
     """The value of a JSON text in which comments and commas at an end are allowed."""
-    return _parse(text).value
+    return _Parser(text).parse_document().value  # the caller's own: it may be changed
 
 
 def is_blank(text: str) -> bool:
     return not text.removeprefix(BOM).strip(_SPACE)
 
 
+@lru_cache(maxsize=4)
 def _parse(text: str) -> JsonNode:
+    """Kept for a moment: one edit asks several times, and a client's file may have megabytes."""
     return _Parser(text).parse_document()
 
 
