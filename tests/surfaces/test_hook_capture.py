@@ -66,6 +66,15 @@ def test_a_window_is_handed_the_document_once(claude: Claude, next_claude: Claud
     assert handed(next_claude.fire("SessionStart", source="compact"))
 
 
+def test_a_hook_that_is_set_up_twice_hands_over_once(claude: Claude, next_claude: Claude):
+    """For the person and for the project: the client starts two processes at once."""
+    claude.turn("Retry at most 8 times.", "Done.", "p1")
+
+    texts = [handed(next_claude.fire("SessionStart", source="startup")) for _ in range(2)]
+
+    assert [bool(text) for text in texts] == [True, False]
+
+
 def test_after_a_compaction_the_session_is_reminded_of_its_own_request(claude: Claude):
     claude.turn("Retry at most 8 times.", "Done.", "p1")
     claude.turn("And log each try.", "Logged.", "p2")

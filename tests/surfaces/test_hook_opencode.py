@@ -83,9 +83,8 @@ def test_after_a_compaction_the_session_is_reminded_of_its_own_request(
     asked = {"type": "compaction", "auto": True}
     opencode.write("msg_7", {"role": "user"}, asked)
     opencode.answer("A summary.", summary=True, parentID="msg_7")
-    opencode.fire("session.compacted", source="compact")
 
-    text = handed(opencode.ask("Go on.", source="compact"))
+    text = handed(opencode.fire("session.compacted", source="compact"))
 
     assert "> And log each try." in text
     kept = [event.parts for event in stored("ses_1") if event.type == "system_event"]

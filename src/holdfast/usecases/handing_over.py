@@ -19,35 +19,48 @@ if TYPE_CHECKING:
 
     from holdfast.app import App
     from holdfast.clients.contract import Client, HookOrigin
+    from holdfast.sessions.store import SessionStore
 
 COMPACTED = "compact"
+AGAIN_SECONDS = 5.0  # the same start cannot come again so soon
 NEW_WINDOWS = ("startup", "clear", "fork", COMPACTED)
 
 
 async def hand_over(
     app: App, client: Client, origin: HookOrigin, payload: Mapping[str, Any]
 ) -> str | None:
-    """The text for the model of a window that has none yet; None where there is nothing to say."""
+    """The text for the model of a window that has none yet; None where there is nothing to say.
+
+    The window is taken first: where a hook is set up twice, both processes ask at once.
+    """
     store = app.scope.sessions.store
-    state, _ = await store.find_capture(client.NAME, origin.native_id)
-    is_new = payload.get("source") in NEW_WINDOWS
-    if state.get(transcripts.HANDED) and not is_new:
+    native = client.NAME, origin.native_id
+    if not await _take_window(store, native, payload.get("source")):
         return None
-    worktree = locate_worktree(origin.cwd)
-    session_id = await store.find_native_id(client.NAME, origin.native_id)
     text = await continuation.make_document(
         app,
-        worktree,
-        session_id=session_id,
+        locate_worktree(origin.cwd),
+        session_id=await store.find_native_id(*native),
         continues=await _find_continued(app, client, origin, payload),
     )
-    if not text:
-        return None
-    handed = {transcripts.HANDED: time.time()}
+    if text:
+        return text
     await transcripts.change_state(
-        store, client.NAME, origin.native_id, lambda known: {**known, **handed}
+        store, *native, lambda known: {**known, transcripts.HANDED: None}
     )
-    return text
+    return None
+
+
+async def _take_window(store: SessionStore, native: tuple[str, str], source: object) -> bool:
+    state, revision = await store.find_capture(*native)
+    handed = state.get(transcripts.HANDED)
+    now = time.time()
+    if handed and source not in NEW_WINDOWS:
+        return False
+    if handed and handed["source"] == source and now - handed["at"] < AGAIN_SECONDS:
+        return False
+    taken = {**state, transcripts.HANDED: {"source": source, "at": now}}
+    return await store.save_capture(*native, taken, revision)
 
 
 async def _find_continued(
