@@ -49,7 +49,7 @@ async def fill(database: Any) -> None:
     await service.append_event(ended.id, "user_message", "user", "the end")
     await service.end_session(ended.id)
     await service.resume_session(ended.id)
-    await service.store.save_capture("claude", "n-2", {"cursors": {}}, 0)
+    await service.store.save_capture("claude", "n-2", {"handed": None}, 0)
     memories = MemoryService(database, owner=ANA)
     await memories.remember("kept", category="c")
     await memories.forget((await memories.remember("forgotten")).memory.id)

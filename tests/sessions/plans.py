@@ -33,9 +33,9 @@ select workspace_id, developer_id, id, session_id, '', 'asked for', now()
   from context.session_events
 where sequence = 1
 on conflict do nothing;
-insert into context.captures (workspace_id, developer_id, client, native_id, state, revision,
-    updated_at)
-select workspace_id, developer_id, client, native_id, '{}', 1, now() from context.sessions
+insert into context.captures (workspace_id, developer_id, client, native_id, source, state,
+    revision, updated_at)
+select workspace_id, developer_id, client, native_id, '', '{}', 1, now() from context.sessions
 on conflict do nothing;
 update context.sessions s set last_sequence =
     case when id = md5('2 5 40')::uuid then 8 * (select count(*) from numbers) else 8 end
@@ -63,6 +63,7 @@ VALUES = {
     "p_client": "'claude'",
     "p_native_id": "'n41'",
     "p_state": "'{}'",
+    "p_source": "''",
     "p_worktree": "'/r1'",
     "p_until": "'2100-01-01T00:00:00Z'",
     "p_workflow": "null",

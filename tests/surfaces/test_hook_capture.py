@@ -75,6 +75,15 @@ def test_a_hook_that_is_set_up_twice_hands_over_once(claude: Claude, next_claude
     assert [bool(text) for text in texts] == [True, False]
 
 
+def test_a_session_that_began_with_nothing_is_not_told_about_itself_when_it_goes_on(
+    claude: Claude,
+):
+    assert not handed(claude.fire("SessionStart", source="startup"))
+    claude.turn("Retry at most 8 times.", "Done.", "p1")
+
+    assert not handed(claude.fire("SessionStart", source="resume"))
+
+
 def test_after_a_compaction_the_session_is_reminded_of_its_own_request(claude: Claude):
     claude.turn("Retry at most 8 times.", "Done.", "p1")
     claude.turn("And log each try.", "Logged.", "p2")

@@ -1079,23 +1079,25 @@ end
 $$;
 
 -- find_capture
--- What is known of a client's own session beside its log.
-create or replace function context.find_capture(p_workspace text, p_developer text, p_client text, p_native_id text)
-returns table (state text, revision bigint)
+-- What is known of a client's own session, or of one of its transcripts, beside its log.
+create or replace function context.find_capture(
+    p_workspace text, p_developer text, p_client text, p_native_id text, p_source text
+) returns table (state text, revision bigint)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
         select c.state::text, c.revision from context.captures c
         where c.workspace_id = p_workspace and c.developer_id = p_developer and c.client = p_client
-          and c.native_id = p_native_id;
+          and c.native_id = p_native_id and c.source = p_source;
 end
 $$;
 
 -- save_capture
 -- Only on top of the revision that was read (0 where there was none); no row where another process was faster.
 create or replace function context.save_capture(
-    p_workspace text, p_developer text, p_client text, p_native_id text, p_state text, p_expected bigint
+    p_workspace text, p_developer text, p_client text, p_native_id text, p_source text, p_state text,
+    p_expected bigint
 ) returns table (revision bigint)
 language plpgsql as $$
 begin
@@ -1103,8 +1105,8 @@ begin
     if p_expected = 0 then
         return query
             insert into context.captures as c
-                   (workspace_id, developer_id, client, native_id, state, revision, updated_at)
-            values (p_workspace, p_developer, p_client, p_native_id, p_state::jsonb, 1, clock_timestamp())
+                   (workspace_id, developer_id, client, native_id, source, state, revision, updated_at)
+            values (p_workspace, p_developer, p_client, p_native_id, p_source, p_state::jsonb, 1, clock_timestamp())
             on conflict do nothing
             returning c.revision;
         return;
@@ -1112,7 +1114,7 @@ begin
     return query
         update context.captures c set state = p_state::jsonb, revision = c.revision + 1, updated_at = clock_timestamp()
         where c.workspace_id = p_workspace and c.developer_id = p_developer and c.client = p_client
-          and c.native_id = p_native_id and c.revision = p_expected
+          and c.native_id = p_native_id and c.source = p_source and c.revision = p_expected
         returning c.revision;
 end
 $$;

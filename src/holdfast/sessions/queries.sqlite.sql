@@ -478,18 +478,18 @@ where workspace_id = ?1 and developer_id = ?2 and id = ?3
 returning id;
 
 -- find_capture
--- What is known of a client's own session beside its log.
+-- What is known of a client's own session, or of one of its transcripts, beside its log.
 select state, revision from captures
-where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4;
+where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4 and source = ?5;
 
 -- save_capture
 -- Only on top of the revision that was read (0 where there was none); no row where another process was faster.
-update captures set state = ?5, revision = revision + 1, updated_at = now_utc()
-where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4 and revision = ?6
+update captures set state = ?6, revision = revision + 1, updated_at = now_utc()
+where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4 and source = ?5 and revision = ?7
 returning revision;
-insert into captures (workspace_id, developer_id, client, native_id, state, revision, updated_at)
-select ?1, ?2, ?3, ?4, ?5, 1, now_utc()
-where ?6 = 0
+insert into captures (workspace_id, developer_id, client, native_id, source, state, revision, updated_at)
+select ?1, ?2, ?3, ?4, ?5, ?6, 1, now_utc()
+where ?7 = 0
   and not exists (select 1 from captures
-                  where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4)
+                  where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4 and source = ?5)
 returning revision;

@@ -388,10 +388,15 @@ class SessionStore:
 
     # --- what a client's transcripts were read up to ----------------------------------------------
 
-    async def find_capture(self, client: str, native_id: str) -> tuple[dict[str, Any], int]:
-        """Its state and revision; empty and 0 where nothing was captured yet."""
+    async def find_capture(
+        self, client: str, native_id: str, source: str = ""
+    ) -> tuple[dict[str, Any], int]:
+        """The state of a client's session or of one of its transcripts, and its revision.
+
+        Empty and 0 where nothing was captured yet.
+        """
         query = QUERIES["find_capture"]
-        rows = await self.database.read(query, *self.owner, client, native_id)
+        rows = await self.database.read(query, *self.owner, client, native_id, source)
         row = get_first(rows)
         if row is None:
             return {}, 0
@@ -399,12 +404,17 @@ class SessionStore:
         return json.loads(text), int(revision)
 
     async def save_capture(
-        self, client: str, native_id: str, state: dict[str, Any], expected_revision: int
+        self,
+        client: str,
+        native_id: str,
+        state: dict[str, Any],
+        expected_revision: int,
+        source: str = "",
     ) -> bool:
         """Whether it was saved: not where another process has saved it since it was read."""
         text = json.dumps(state, ensure_ascii=True)
         query = QUERIES["save_capture"]
-        head = (*self.owner, client, native_id)
+        head = (*self.owner, client, native_id, source)
         return bool(await self.database.write(query, *head, text, expected_revision))
 
     async def count_events(self, max_sessions: int, max_rows: int) -> Row:

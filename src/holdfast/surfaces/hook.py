@@ -49,7 +49,7 @@ PAYLOAD_BYTES = 16 << 20
 SILENCE_SECONDS = 2.0
 READ_SECONDS = 4.0  # however slowly it drips
 WAIT_SECONDS = 1.0  # for the store; what takes longer is spooled
-TEXT_SECONDS = 6.0  # for the document to continue from; clients wait for ten
+TEXT_SECONDS = 8.0  # for the document to continue from; clients wait for ten
 DRAIN_LIMIT = 100
 READING = (START, TURN_END, SUBAGENT_END, END)  # moments at which transcripts are read
 

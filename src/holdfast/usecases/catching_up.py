@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from holdfast.clients.contract import Client, HookOrigin
 
 LOOK_BACK_SECONDS = 30 * 24 * 3600.0
-CATCH_UP_SECONDS = 1.0
+BY_HAND_SECONDS = 24 * 3600.0  # where somebody has wired hooks, and did not say since when
+CATCH_UP_SECONDS = 2.0
 
 
 async def catch_up(app: App, client: Client, origin: HookOrigin) -> None:
@@ -33,7 +34,9 @@ async def catch_up(app: App, client: Client, origin: HookOrigin) -> None:
     enrolled = Enrolment(app.settings.home).find(worktree)
     if enrolled is None or worktree is None:
         return
-    since = max(float(enrolled["since"]), time.time() - LOOK_BACK_SECONDS)
+    since = float(enrolled["since"])
+    look_back = LOOK_BACK_SECONDS if since else BY_HAND_SECONDS
+    since = max(since, time.time() - look_back)
     reader = get_reader(client)
     off = OffSessions(app.settings.home)
     store = app.scope.sessions.store

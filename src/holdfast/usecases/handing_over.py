@@ -31,7 +31,8 @@ async def hand_over(
 ) -> str | None:
     """The text for the model of a window that has none yet; None where there is nothing to say.
 
-    The window is taken first: where a hook is set up twice, both processes ask at once.
+    The window is taken first, also where there is nothing to say: where a hook is set up twice,
+    both processes ask at once, and a session that is resumed needs no text about itself.
     """
     store = app.scope.sessions.store
     native = client.NAME, origin.native_id
@@ -43,12 +44,7 @@ async def hand_over(
         session_id=await store.find_native_id(*native),
         continues=await _find_continued(app, client, origin, payload),
     )
-    if text:
-        return text
-    await transcripts.change_state(
-        store, *native, lambda known: {**known, transcripts.HANDED: None}
-    )
-    return None
+    return text or None
 
 
 async def _take_window(store: SessionStore, native: tuple[str, str], source: object) -> bool:

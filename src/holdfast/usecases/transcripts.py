@@ -11,6 +11,7 @@ are matched by their type and text: what one way has told waits for the other wa
 from __future__ import annotations
 
 import json
+import os
 import time
 
 from holdfast.clients.contract import CONTENT_BYTES, cut_to_fit, make_storable
@@ -23,7 +24,7 @@ from holdfast.usecases import capture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from holdfast.clients.contract import Client
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from holdfast.storage.database import Database
 
     State = dict[str, Any]
+    Saved = tuple[
+        str, State, int
+    ]  # the name of a transcript or none, and the revision that was read
 
 BATCH_BYTES = 4 << 20
 TRIES = 5
@@ -41,7 +45,7 @@ MESSAGES = ("user_message", "model_message")
 
 # In the state of a capture. What only a hook, and what only the transcript has told so far.
 REWOUND = "rewound"  # in the parts of an event
-CURSORS, TOLD, READ, HANDED = "cursors", "told", "read", "handed"
+TOLD, READ, HANDED = "told", "read", "handed"
 
 
 class CapturedSession:
@@ -88,21 +92,26 @@ async def capture_source(
 
 async def _capture_batch(store: SessionStore, session: CapturedSession, source: str) -> bool:
     """Read outside of the transaction; whoever is first to store what was read has stored it."""
-    state, revision = await store.find_capture(session.client.NAME, session.native_id)
-    cursor = state.get(CURSORS, {}).get(source, {})
+    native = session.client.NAME, session.native_id
+    name = os.path.basename(source)
+    cursor, read_revision = await store.find_capture(*native, name)
+    state, revision = await store.find_capture(*native)
     batch = session.reader.read(source, cursor, BATCH_BYTES)
     if batch.cursor == cursor and not batch.records:
         return False
-    new = {**state, CURSORS: {**state.get(CURSORS, {}), source: batch.cursor}}
+    new = dict(state)
     records = leave_out_known(new, batch.records)
     if not session.client.TELLS_OF_COMPACTION and any(map(_is_compaction, records)):
         new[HANDED] = None
     events = [_make_event(session, store.owner, record) for record in records]
+    saved = [(name, batch.cursor, read_revision)]
+    if new != state:
+        saved.append(("", new, revision))
     try:
-        await store.in_transaction(lambda tx: _store_batch(tx, session, events, new, revision))
+        await store.in_transaction(lambda tx: _store_batch(tx, session, events, saved))
     except (EventConflictError, SessionEndedError):
         # A hook has stored one of them in other words, or the session has ended meanwhile.
-        await store.in_transaction(lambda tx: _store_rest(tx, session, events, new, revision))
+        await store.in_transaction(lambda tx: _store_rest(tx, session, events, saved))
     return batch.has_more
 
 
@@ -110,22 +119,20 @@ async def _store_rest(
     store: SessionStore,
     session: CapturedSession,
     events: Sequence[CheckedEvent],
-    state: State,
-    revision: int,
+    saved: Sequence[Saved],
 ) -> None:
     unknown = [event for event in events if not await store.has_event(event.id)]
-    await _store_batch(store, session, unknown, state, revision)
+    await _store_batch(store, session, unknown, saved)
 
 
 async def _store_batch(
     store: SessionStore,
     session: CapturedSession,
     events: Sequence[CheckedEvent],
-    state: State,
-    revision: int,
+    saved: Sequence[Saved],
 ) -> None:
-    name = session.client.NAME
-    session_id = await store.find_native_id(name, session.native_id)
+    native = session.client.NAME, session.native_id
+    session_id = await store.find_native_id(*native)
     if session_id is None:
         events = [event for event in events if not await store.has_event(event.id)]
     if events and session_id is None:
@@ -136,23 +143,14 @@ async def _store_batch(
     rewound = [event_id for event in events for event_id in _list_rewound(event)]
     if rewound:
         await capture.mark_rewound(store, str(session_id), rewound)
-    if not await store.save_capture(name, session.native_id, state, revision):
-        raise make_raced_error(session.native_id)
+    for name, state, revision in saved:
+        if not await store.save_capture(*native, state, revision, name):
+            raise make_raced_error(session.native_id)
 
 
 def make_raced_error(native_id: str) -> StoreBusyError:
     """Another process captures the same session; what it has stored is looked at again."""
     return StoreBusyError(f"The capture of session '{native_id}'", "was overtaken by another one")
-
-
-async def change_state(
-    store: SessionStore, client: str, native_id: str, change: Callable[[State], State]
-) -> None:
-    """Change what is known of a client's session, beside whoever else does."""
-    for _ in range(TRIES):
-        state, revision = await store.find_capture(client, native_id)
-        if await store.save_capture(client, native_id, change(state), revision):
-            return
 
 
 # --- which records are new ------------------------------------------------------------------------

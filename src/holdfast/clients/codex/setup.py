@@ -17,6 +17,7 @@ from holdfast.clients.setup import (
     OWN_MARK,
     SERVER,
     ConfigEdit,
+    HookGroup,
     JsonEdit,
     OwnFile,
     SetupPlace,
@@ -34,6 +35,7 @@ CHECKED = (0, 166, 0)
 LIST_COMMAND = None
 MATCHERS = {"PreToolUse": "apply_patch"}
 TIMEOUT_SECONDS = 10
+BRIEF, BRIEF_SECONDS = ("SessionEnd", "Interrupt"), 3  # it warns at every start of a longer one
 HOOKS_OFF = "Codex runs no hooks at all: remove `hooks = false` from its config.toml"
 NOT_TRUSTED = (
     'Codex asks once to trust the hooks when you start it: choose "Trust all and continue"'
@@ -42,17 +44,24 @@ SKILLS = {commands.RESUME: "workspace-resume", commands.STOP: "workspace-stop"}
 
 
 def list_edits(place: SetupPlace) -> list[ConfigEdit]:
-    groups = make_groups(list_hooks(place), MATCHERS, timeout=TIMEOUT_SECONDS)
     server = (
         f"command = {json.dumps(place.shim, ensure_ascii=False)}",
         'args = ["mcp"]',
         'default_tools_approval_mode = "approve"',
     )
     return [
-        JsonEdit(_hooks_file(place), groups),
+        JsonEdit(_hooks_file(place), _make_groups(place)),
         TomlTable(_config(place), f"mcp_servers.{SERVER}", server),
         *_list_skills(place),
     ]
+
+
+def _make_groups(place: SetupPlace) -> tuple[HookGroup, ...]:
+    groups: list[HookGroup] = []
+    for event, command in list_hooks(place).items():
+        seconds = BRIEF_SECONDS if event in BRIEF else TIMEOUT_SECONDS
+        groups += make_groups({event: command}, MATCHERS, timeout=seconds)
+    return tuple(groups)
 
 
 def list_project_edits(place: SetupPlace) -> list[ConfigEdit]:

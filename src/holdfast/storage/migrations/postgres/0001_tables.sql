@@ -329,19 +329,21 @@ create table context.captures (
     developer_id text collate "C" not null,
     client text collate "C" not null,
     native_id text collate "C" not null,
+    source text collate "C" not null,
     state jsonb not null check (jsonb_typeof(state) = 'object'),
     revision bigint not null,
     updated_at timestamptz not null,
-    primary key (workspace_id, developer_id, client, native_id)
+    primary key (workspace_id, developer_id, client, native_id, source)
 ) with (fillfactor = 60);
 comment on table context.captures is
     'How far the transcripts of a client''s session were read, and what it was handed; nothing of its content';
+comment on column context.captures.source is 'the file of a transcript; empty for what is known of the session itself';
 
 call holdfast.put_walls('context', 'captures', 'are');
 create trigger captures_keep_their_session before update on context.captures
     for each row
-    when ((new.workspace_id, new.developer_id, new.client, new.native_id)
-          <> (old.workspace_id, old.developer_id, old.client, old.native_id)
+    when ((new.workspace_id, new.developer_id, new.client, new.native_id, new.source)
+          <> (old.workspace_id, old.developer_id, old.client, old.native_id, old.source)
           or new.revision <= old.revision)
     execute function holdfast.refuse();
 grant select, insert, update (state, revision, updated_at) on context.captures to holdfast_runtime;

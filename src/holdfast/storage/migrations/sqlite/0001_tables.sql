@@ -214,10 +214,11 @@ create table captures (
     developer_id text not null,
     client text not null,
     native_id text not null,
+    source text not null,            -- the file of a transcript; '' for what is known of the session itself
     state text not null check (json_type(state) = 'object'),
     revision integer not null,
     updated_at text not null,
-    primary key (workspace_id, developer_id, client, native_id)
+    primary key (workspace_id, developer_id, client, native_id, source)
 ) strict;
 
 -- The tombstone of an erased event, and the audit row of its erasure: the hash stays, the content is erased.
@@ -303,12 +304,12 @@ create trigger captures_are_not_replaced before insert on captures
 when exists (select 1 from captures where rowid = new.rowid)
   or exists (select 1 from captures
              where workspace_id = new.workspace_id and developer_id = new.developer_id and client = new.client
-               and native_id = new.native_id)
+               and native_id = new.native_id and source = new.source)
 begin select raise(abort, 'captures are not deleted'); end;
 
 create trigger captures_keep_their_session before update on captures
-when (new.rowid, new.workspace_id, new.developer_id, new.client, new.native_id)
-     != (old.rowid, old.workspace_id, old.developer_id, old.client, old.native_id)
+when (new.rowid, new.workspace_id, new.developer_id, new.client, new.native_id, new.source)
+     != (old.rowid, old.workspace_id, old.developer_id, old.client, old.native_id, old.source)
   or new.revision <= old.revision
 begin select raise(abort, 'captures keep their session'); end;
 
