@@ -1,0 +1,68 @@
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tools.clients.programs.contract import (
+    HOOK_SECONDS,
+    KEY,
+    Message,
+    add_json,
+    make_hooks,
+    read_lines,
+    write_json,
+)
+
+
+class GeminiProgram:
+    client = "gemini"
+    hooks = ("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd")
+
+    def make_environment(self, url: str) -> dict[str, str]:
+        return {
+            "GEMINI_API_KEY": KEY,
+            "GOOGLE_GEMINI_BASE_URL": url,
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+            "GEMINI_CLI_NO_RELAUNCH": "true",
+        }
+
+    def make_command(self, url: str, prompt: str, resumed: str | None = None) -> list[str]:
+        resume = ["--resume", resumed] if resumed else []
+        return ["gemini", "-m", "gemini-2.5-pro", "--approval-mode", "yolo", *resume, "-p", prompt]
+
+    def make_terminal_command(self, url: str) -> list[str]:
+        return ["gemini", "-m", "gemini-2.5-pro", "--approval-mode", "yolo"]
+
+    def prepare(self, home: Path, project: Path) -> None:
+        settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+        write_json(home / ".gemini" / "settings.json", settings)
+
+    def wire(self, home: Path, server: Sequence[str], hooks: Mapping[str, str]) -> None:
+        entry = {"command": server[0], "args": list(server[1:]), "trust": True}
+        settings = {
+            "mcpServers": {"holdfast": entry},
+            "hooks": make_hooks(hooks, HOOK_SECONDS * 1000),
+        }
+        add_json(home / ".gemini" / "settings.json", settings)
+
+    def find_native_id(self, home: Path) -> str:
+        newest = self._list_transcripts(home)[-1:]
+        return str(next(read_lines(newest))["sessionId"])
+
+    def list_messages(self, home: Path) -> list[Message]:
+        """A later record with the same id replaces the earlier."""
+        by_id: dict[str, Message] = {}
+        roles = {"user": "user", "gemini": "assistant"}
+        for record in read_lines(self._list_transcripts(home)):
+            changes = record.get("$set", {}).get("messages", [])
+            for message in [record, *changes]:
+                role = roles.get(message.get("type"))
+                content = message.get("content")
+                if role and content:
+                    blocks = [{"text": content}] if isinstance(content, str) else content
+                    texts = [block["text"] for block in blocks if "text" in block]
+                    words = [text for text in texts if not text.startswith("<")]
+                    by_id[message["id"]] = (role, "".join(words))
+        return [message for message in by_id.values() if message[1]]
+
+    def _list_transcripts(self, home: Path) -> list[Path]:
+        found = (home / ".gemini" / "tmp").glob("*/chats/session-*.jsonl")
+        return sorted(found, key=lambda path: path.stat().st_mtime_ns)
