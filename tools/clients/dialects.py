@@ -17,6 +17,11 @@ Events = list[tuple[str | None, Any]]
 TOKENS_IN, TOKENS_OUT = 100, 20
 
 
+def count_tokens(answer: Answer) -> int:
+    """How long the model says that the request was: a client compacts what is too long."""
+    return int(answer.get("tokens", TOKENS_IN))
+
+
 def new_id(prefix: str) -> str:
     return prefix + uuid.uuid4().hex[:24]
 
@@ -82,7 +87,7 @@ class Anthropic:
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,
-            "usage": {"input_tokens": TOKENS_IN, "output_tokens": 1},
+            "usage": {"input_tokens": count_tokens(answer), "output_tokens": 1},
         }
         events: list[Body] = [{"type": "message_start", "message": message}]
         blocks = self.make_blocks(answer, conversation)
@@ -154,10 +159,11 @@ class Responses:
             events.append({"type": "response.output_item.added", **added})
             done = {"output_index": index, "item": item}
             events.append({"type": "response.output_item.done", **done})
+        tokens = count_tokens(answer)
         usage = {
-            "input_tokens": TOKENS_IN,
+            "input_tokens": tokens,
             "output_tokens": TOKENS_OUT,
-            "total_tokens": TOKENS_IN + TOKENS_OUT,
+            "total_tokens": tokens + TOKENS_OUT,
         }
         whole = {**response, "status": "completed", "output": items, "usage": usage}
         events.append({"type": "response.completed", "response": whole})
@@ -201,10 +207,11 @@ class Chat:
         if calls:
             delta["tool_calls"] = [self.make_call(index, *call) for index, call in enumerate(calls)]
         reason = "tool_calls" if calls else "stop"
+        tokens = count_tokens(answer)
         usage = {
-            "prompt_tokens": TOKENS_IN,
+            "prompt_tokens": tokens,
             "completion_tokens": TOKENS_OUT,
-            "total_tokens": TOKENS_IN + TOKENS_OUT,
+            "total_tokens": tokens + TOKENS_OUT,
         }
         common = {
             "id": new_id("chatcmpl-"),
@@ -257,10 +264,11 @@ class Gemini:
             call = {"id": new_id("fc_"), "name": tool.name, "args": arguments}
             parts.append({"functionCall": call, "thoughtSignature": "c2NyaXB0ZWQ="})
         candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
+        tokens = count_tokens(answer)
         usage = {
-            "promptTokenCount": TOKENS_IN,
+            "promptTokenCount": tokens,
             "candidatesTokenCount": TOKENS_OUT,
-            "totalTokenCount": TOKENS_IN + TOKENS_OUT,
+            "totalTokenCount": tokens + TOKENS_OUT,
         }
         return [(None, {"candidates": [candidate], "usageMetadata": usage})]
 

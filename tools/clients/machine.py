@@ -91,10 +91,11 @@ class Machine:
     def kill(self, started: Started) -> None:
         self.sandbox.kill(started.pid)
 
-    def command(self, *argv: str) -> str:
+    def command(self, *argv: str, environment: dict[str, str] | None = None) -> str:
         """What a command printed that the person types, in the sandbox as well."""
         output = self.folder / f"command-{next(self.numbers)}.txt"
-        pid = self.sandbox.start(argv, self.make_environment(), self.project, output)
+        known = environment or self.make_environment()
+        pid = self.sandbox.start(argv, known, self.project, output)
         code = self.sandbox.wait(pid, RUN_SECONDS)
         printed = output.read_text(errors="replace")
         assert code == 0, f"{argv} ended with {code}:\n{printed}"

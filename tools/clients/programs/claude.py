@@ -1,9 +1,11 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tools.clients.conversation import Answer
 from tools.clients.programs.contract import (
     HOOK_SECONDS,
     KEY,
+    Body,
     Message,
     add_json,
     make_hooks,
@@ -16,6 +18,7 @@ ALLOWED = "mcp__holdfast,Bash,Edit,Write,Agent"  # as root it refuses to allow e
 
 class ClaudeProgram:
     client = "claude"
+    ready = "? for shortcuts"
     hooks = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd")
 
     def make_environment(self, url: str) -> dict[str, str]:
@@ -48,6 +51,13 @@ class ClaudeProgram:
         add_json(home / ".claude.json", {"mcpServers": {"holdfast": entry}})
         settings = {"hooks": make_hooks(hooks, HOOK_SECONDS)}
         add_json(home / ".claude" / "settings.json", settings)
+
+    def make_subagent_call(self, prompt: str) -> Body:
+        told = {"description": "Look around", "prompt": prompt, "run_in_background": False}
+        return {"tool": "Agent", "arguments": told}
+
+    def make_subagent_answer(self, text: str) -> Answer:
+        return {"text": text}
 
     def find_native_id(self, home: Path) -> str:
         return self._list_transcripts(home)[-1].stem

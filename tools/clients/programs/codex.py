@@ -2,10 +2,12 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tools.clients.conversation import Answer
 from tools.clients.programs.contract import (
     HOOK_SECONDS,
     KEY,
     MODEL,
+    Body,
     Message,
     make_hooks,
     read_lines,
@@ -15,6 +17,7 @@ from tools.clients.programs.contract import (
 
 class CodexProgram:
     client = "codex"
+    ready = "Ask Codex"
     hooks = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd")
 
     def make_environment(self, url: str) -> dict[str, str]:
@@ -50,7 +53,9 @@ class CodexProgram:
         return options
 
     def prepare(self, home: Path, project: Path) -> None:
-        """It asks nothing where the options say how far it may go."""
+        settings = home / ".codex" / "config.toml"
+        settings.parent.mkdir()
+        settings.write_text(f'[projects.{json.dumps(str(project))}]\ntrust_level = "trusted"\n')
 
     def wire(self, home: Path, server: Sequence[str], hooks: Mapping[str, str]) -> None:
         folder = home / ".codex"
@@ -62,11 +67,17 @@ class CodexProgram:
             "required = true",
             'default_tools_approval_mode = "approve"',
         ]
-        (folder / "config.toml").write_text("\n".join(lines) + "\n")
+        with open(folder / "config.toml", "a") as settings:
+            settings.write("\n".join(["", *lines, ""]))
+
+    def make_subagent_call(self, prompt: str) -> Body:
+        return {"tool": "multi_agent_v1_spawn_agent", "arguments": {"message": prompt}}
+
+    def make_subagent_answer(self, text: str) -> Answer:
+        return {"text": text}
 
     def find_native_id(self, home: Path) -> str:
-        first = next(read_lines(self._list_transcripts(home)[-1:]))
-        return str(first["payload"]["id"])
+        return str(self._read_header(self._list_transcripts(home)[-1])["id"])
 
     def list_messages(self, home: Path) -> list[Message]:
         roles = {"UserMessage": "user", "AgentMessage": "assistant"}
@@ -79,4 +90,10 @@ class CodexProgram:
         return messages
 
     def _list_transcripts(self, home: Path) -> list[Path]:
-        return sorted((home / ".codex" / "sessions").rglob("rollout-*.jsonl"))
+        """Subagents have transcripts of their own, in the same place."""
+        found = sorted((home / ".codex" / "sessions").rglob("rollout-*.jsonl"))
+        return [path for path in found if not self._read_header(path).get("parent_thread_id")]
+
+    def _read_header(self, path: Path) -> Body:
+        header: Body = next(read_lines([path]))["payload"]
+        return header

@@ -10,10 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from tools.clients.conversation import Answer
+
 KEY = "sk-scripted-000000000000000"
 MODEL = "scripted-model"
 HOOK_SECONDS = 30
 Message = tuple[str, str]
+Body = dict[str, Any]
 
 
 class Program(Protocol):
@@ -23,6 +26,10 @@ class Program(Protocol):
     @property
     def hooks(self) -> Sequence[str]:
         """Those that fire in a headless run of one turn with a tool, in their order."""
+
+    @property
+    def ready(self) -> str:
+        """What its screen shows when it waits for the person."""
 
     def make_environment(self, url: str) -> dict[str, str]: ...
 
@@ -38,11 +45,20 @@ class Program(Protocol):
     def wire(self, home: Path, server: Sequence[str], hooks: Mapping[str, str]) -> None:
         """The MCP server, and the command of each hook, in the files of the person."""
 
+    def make_subagent_call(self, prompt: str) -> Body:
+        """What the model calls so that a subagent is told the prompt."""
+
+    def make_subagent_answer(self, text: str) -> Answer:
+        """What a subagent's model says last."""
+
     def find_native_id(self, home: Path) -> str:
         """Of the newest session."""
 
     def list_messages(self, home: Path) -> list[Message]:
-        """What the client's own transcripts hold: the role (user, assistant) and the text."""
+        """What the client's own transcripts hold: the role (user, assistant) and the text.
+
+        Those of subagents are left out.
+        """
 
 
 def write_json(path: Path, document: object) -> None:

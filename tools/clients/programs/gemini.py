@@ -1,9 +1,11 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tools.clients.conversation import Answer
 from tools.clients.programs.contract import (
     HOOK_SECONDS,
     KEY,
+    Body,
     Message,
     add_json,
     make_hooks,
@@ -14,6 +16,7 @@ from tools.clients.programs.contract import (
 
 class GeminiProgram:
     client = "gemini"
+    ready = "Type your message"
     hooks = ("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd")
 
     def make_environment(self, url: str) -> dict[str, str]:
@@ -42,6 +45,14 @@ class GeminiProgram:
             "hooks": make_hooks(hooks, HOOK_SECONDS * 1000),
         }
         add_json(home / ".gemini" / "settings.json", settings)
+
+    def make_subagent_call(self, prompt: str) -> Body:
+        told = {"agent_name": "generalist", "prompt": prompt}
+        return {"tool": "invoke_agent", "arguments": told}
+
+    def make_subagent_answer(self, text: str) -> Answer:
+        result = {"result": {"response": text}}
+        return {"calls": [{"tool": "complete_task", "arguments": result}]}
 
     def find_native_id(self, home: Path) -> str:
         newest = self._list_transcripts(home)[-1:]

@@ -3,13 +3,15 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tools.clients.programs.contract import KEY, MODEL, Message, write_json
+from tools.clients.conversation import Answer
+from tools.clients.programs.contract import KEY, MODEL, Body, Message, write_json
 
 PLUGIN = Path(__file__).with_name("recorder.js")
 
 
 class OpenCodeProgram:
     client = "opencode"
+    ready = "Ask anything"
     hooks = (
         "session.created",
         "chat.message",
@@ -61,14 +63,23 @@ class OpenCodeProgram:
         commands = f"const HOOKS = {json.dumps(dict(hooks))}\n"
         plugin.write_text(commands + PLUGIN.read_text())
 
+    def make_subagent_call(self, prompt: str) -> Body:
+        told = {"description": "Look around", "prompt": prompt, "subagent_type": "general"}
+        return {"tool": "task", "arguments": told}
+
+    def make_subagent_answer(self, text: str) -> Answer:
+        return {"text": text}
+
     def find_native_id(self, home: Path) -> str:
         newest = "select id from session where parent_id is null order by time_updated desc limit 1"
         return str(self._read(home, newest)[0][0])
 
     def list_messages(self, home: Path) -> list[Message]:
         parts = (
-            "select message.data, part.data from part join message on message.id = part.message_id"
-            " order by part.id"
+            "select message.data, part.data from part"
+            " join message on message.id = part.message_id"
+            " join session on session.id = part.session_id"
+            " where session.parent_id is null order by part.id"
         )
         messages = []
         for message, part in self._read(home, parts):
