@@ -9,7 +9,8 @@ that has no `when`) is played; its answers follow each other:
 
 Which answer comes next is read from the request itself, from the calls since those words. So one
 script serves subagents beside their parent, repeated requests and resumed sessions. An answer with
-`hold` names a pipe: the model opens it, to show that the client waits, and never answers.
+`hold` names a pipe: the model writes to it, to show that the client waits, and answers when
+something is written back; with nothing to answer it waits until the client is gone.
 """
 
 import re
@@ -20,7 +21,9 @@ Answer = dict[str, Any]
 Script = list[dict[str, Any]]
 
 AT_THE_END: Answer = {"text": "That is all."}
-AUXILIARY: Answer = {"text": "A title"}
+# A title, or a summary as any client takes it.
+AUXILIARY: Answer = {"text": "<state_snapshot><summary>Talk.</summary></state_snapshot>"}
+SUMMARY_ORDER = "CRITICAL: Respond with TEXT ONLY"  # the only one that offers tools
 SEARCH_TOOL = "ToolSearch"
 
 
@@ -61,14 +64,19 @@ class Conversation:
             self.words = text
             self.calls = []
 
+    @property
+    def is_auxiliary(self) -> bool:
+        """Titles and summaries are no part of a script."""
+        return not self.tools or self.words.startswith(SUMMARY_ORDER)
+
     def find_tool(self, name: str) -> Tool | None:
         named = [tool for tool in self.tools if name in (tool.name, tool.common_name)]
         return next(iter(named), None)
 
 
 def choose_answer(script: Script, conversation: Conversation) -> Answer:
-    """Titles and summaries offer no tools: they are no part of a script."""
-    if not conversation.tools:
+    """By the script; a tool that has to be searched for first is searched for."""
+    if conversation.is_auxiliary:
         return AUXILIARY
     answer = find_answer(script, conversation)
     calls = answer.get("calls", [])

@@ -18,6 +18,7 @@ from tools.clients.programs.contract import Program
 from tools.clients.sandbox import Sandbox
 
 RUN_SECONDS = 120.0
+NO_MODEL = "http://127.0.0.1:9"  # nothing listens there
 SYSTEM = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -41,21 +42,27 @@ class Started:
 
     def describe(self) -> str:
         """For a person who reads why a run failed."""
-        answers = [json.dumps(entry.get("answer", entry)) for entry in self.read_log()]
+        answers = [json.dumps(entry.get("answer", entry))[:300] for entry in self.read_log()]
         return "\n".join([self.output.read_text(errors="replace")[-3000:], *answers])
 
 
 class Machine:
-    def __init__(self, sandbox: Sandbox, folder: Path, commands: Sequence[Path]):
+    """Each client comes with the folder of its commands, and was started here before."""
+
+    def __init__(
+        self, sandbox: Sandbox, folder: Path, clients: Sequence[tuple[Program, Path]] = ()
+    ):
         self.sandbox = sandbox
         self.folder = folder
-        self.commands = commands
+        self.clients = clients
         self.home = folder / "home"
         self.project = folder / "project"
         self.numbers = count(1)
         for place in (self.home, self.project, folder / "tmp"):
             place.mkdir(parents=True, exist_ok=True)
         self.make_repository()
+        for program, _ in clients:
+            program.prepare(self.home, self.project)
 
     def make_repository(self) -> None:
         identity = ["-c", "user.name=Dev", "-c", "user.email=dev@example.org"]
@@ -77,7 +84,7 @@ class Machine:
         folder = self.make_conversation(script)
         url = self.get_url(folder)
         argv = program.make_command(url, prompt, resumed)
-        environment = {**self.make_environment(), **program.make_environment(url)}
+        environment = self.make_environment(url)
         argv[0] = shutil.which(argv[0], path=environment["PATH"]) or argv[0]
         output = folder / "output.txt"
         pid = self.sandbox.start(argv, environment, self.project, output)
@@ -87,6 +94,11 @@ class Machine:
         code = self.sandbox.wait(started.pid, RUN_SECONDS)
         if code != 0:
             raise AssertionError(f"The client ended with {code}:\n{started.describe()}")
+
+    def make_pipe(self, name: str) -> Path:
+        pipe = self.folder / name
+        os.mkfifo(pipe)
+        return pipe
 
     def kill(self, started: Started) -> None:
         self.sandbox.kill(started.pid)
@@ -109,11 +121,11 @@ class Machine:
     def get_url(self, conversation: Path) -> str:
         return f"http://127.0.0.1:{self.sandbox.port}/{conversation.name}"
 
-    def make_environment(self) -> dict[str, str]:
-        """Nothing of the person who runs the tests."""
-        folders = [*map(str, self.commands), str(find_node() / "bin"), SYSTEM]
-        return {
-            "PATH": os.pathsep.join(folders),
+    def make_environment(self, url: str = NO_MODEL) -> dict[str, str]:
+        """Nothing of the person who runs the tests, and what points each client at the model."""
+        folders = [str(commands) for _, commands in self.clients]
+        environment = {
+            "PATH": os.pathsep.join([*folders, str(find_node() / "bin"), SYSTEM]),
             "HOME": str(self.home),
             "TMPDIR": str(self.folder / "tmp"),
             "TERM": "xterm-256color",
@@ -121,3 +133,6 @@ class Machine:
             "USER": "dev",
             "SHELL": "/bin/sh",
         }
+        for program, _ in self.clients:
+            environment |= program.make_environment(url)
+        return environment

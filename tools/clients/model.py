@@ -66,16 +66,19 @@ class Handler(BaseHTTPRequestHandler):
         answer = choose_answer(script, conversation)
         self.server.log(name, describe(conversation, answer, body))
         if "hold" in answer:
-            return self.hold(answer["hold"])
+            self.hold(Path(answer["hold"]), is_for_good=len(answer) == 1)
         events = dialect.write(answer, conversation, body)
         if is_stream:
             return self.send_events(events)
         return self.send_document(events[0][1])
 
-    def hold(self, pipe: str) -> None:
-        """Until the other end is gone: it is killed now."""
-        Path(pipe).write_text("held")
-        self.rfile.read(1)
+    def hold(self, pipe: Path, *, is_for_good: bool) -> None:
+        """Show that the client waits; then wait for the word, or for the end of the client."""
+        pipe.write_text("held")
+        if is_for_good:
+            self.rfile.read(1)
+        else:
+            pipe.read_text()
 
     def send_document(self, document: dict[str, Any], status: int = 200) -> None:
         data = json.dumps(document).encode()
@@ -102,7 +105,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def describe(conversation: Conversation, answer: Answer, body: dict[str, Any]) -> dict[str, Any]:
     return {
-        "is_auxiliary": not conversation.tools,
+        "is_auxiliary": conversation.is_auxiliary,
         "texts": conversation.texts,
         "tools": [tool.common_name for tool in conversation.tools],
         "answer": answer,

@@ -1,11 +1,9 @@
 """An interactive client in a terminal of tmux, which answers what clients ask their terminal."""
 
-import shutil
 import time
 from collections.abc import Callable
 
 from tools.clients.conversation import Script
-from tools.clients.install import MissingError
 from tools.clients.machine import RUN_SECONDS, Machine, Started
 from tools.clients.programs.contract import Program
 
@@ -17,8 +15,6 @@ class Terminal:
     """A client that waits for the person, until it is closed or quits."""
 
     def __init__(self, machine: Machine, program: Program, script: Script):
-        if shutil.which("tmux") is None:
-            raise MissingError("tmux is missing; Debian has it in tmux")
         self.machine = machine
         self.program = program
         folder = machine.make_conversation(script)
@@ -28,7 +24,7 @@ class Terminal:
         self._tmux(
             *("-f", "/dev/null", "new-session", "-d", *SIZE),
             *program.make_terminal_command(url),
-            environment={**machine.make_environment(), **program.make_environment(url)},
+            environment=machine.make_environment(url),
         )
         self.wait_for(program.ready)
 

@@ -3,18 +3,21 @@ elsewhere.
 """
 
 import os
-import sys
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.rig.installed import Installed
 from tools.clients.install import MissingError, install
 from tools.clients.machine import Machine
-from tools.clients.pins import PINS, Pin
+from tools.clients.pins import PINS
 from tools.clients.programs import PROGRAMS
 from tools.clients.programs.contract import Program
-from tools.clients.sandbox import ROOT, Sandbox
+from tools.clients.sandbox import Sandbox
+
+Install = Callable[[str], Path]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,48 +42,54 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     opened.close()
 
 
-@pytest.fixture(scope="session", params=PROGRAMS)
-def installed(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> tuple[str, Path]:
-    """Each of the four clients, and where its commands are.
+@pytest.fixture(scope="session")
+def install_client(pytestconfig: pytest.Config) -> Install:
+    """Where a client's commands are; only for fixtures of a whole run.
 
-    Not in a test's time: its home has no cache and no settings of npm.
+    The home of a test has no cache, and no settings of npm.
     """
-    pin = PINS[request.param]
-    if pytestconfig.getoption("latest", False):
-        pin = pin.as_newest()
-    return pin.client, install_or_report(pin)
+
+    def find(client: str) -> Path:
+        pin = PINS[client]
+        if pytestconfig.getoption("latest", False):
+            pin = pin.as_newest()
+        try:
+            return install(pin)
+        except MissingError as error:
+            report_missing(error)
+            raise
+
+    return find
 
 
-def install_or_report(pin: Pin) -> Path:
-    try:
-        return install(pin)
-    except MissingError as error:
-        report_missing(error)
-        raise
+@pytest.fixture(scope="session", params=PROGRAMS)
+def client(request: pytest.FixtureRequest, install_client: Install) -> tuple[Program, Path]:
+    """Each of the four, and where its commands are."""
+    return PROGRAMS[request.param], install_client(request.param)
+
+
+@pytest.fixture(scope="session")
+def three_clients(install_client: Install) -> list[tuple[Program, Path]]:
+    return [(PROGRAMS[name], install_client(name)) for name in ("claude", "codex", "gemini")]
+
+
+@pytest.fixture(scope="session")
+def tmux() -> None:
+    """For what has to be typed."""
+    if shutil.which("tmux") is None:
+        report_missing(MissingError("tmux is missing"))
 
 
 @pytest.fixture
-def program(installed: tuple[str, Path]) -> Program:
-    return PROGRAMS[installed[0]]
+def program(client: tuple[Program, Path]) -> Program:
+    return client[0]
 
 
 @pytest.fixture
-def machine(
-    sandbox: Sandbox, tmp_path: Path, program: Program, installed: tuple[str, Path]
-) -> Machine:
-    """A home where the client was started before, and a repository."""
-    made = Machine(sandbox, tmp_path / "machine", [installed[1]])
-    program.prepare(made.home, made.project)
-    return made
+def machine(sandbox: Sandbox, tmp_path: Path, client: tuple[Program, Path]) -> Machine:
+    return Machine(sandbox, tmp_path / "machine", [client])
 
 
 @pytest.fixture
-def holdfast(tmp_path: Path) -> str:
-    """The program as a person has it: a file that finds what it needs in any environment."""
-    command = tmp_path / "bin" / "holdfast"
-    command.parent.mkdir()
-    command.write_text(
-        f'#!/bin/sh\nPYTHONPATH={ROOT / "src"} exec {sys.executable} -m holdfast "$@"\n'
-    )
-    command.chmod(0o755)
-    return str(command)
+def holdfast(machine: Machine) -> Installed:
+    return Installed(machine)

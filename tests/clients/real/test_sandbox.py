@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.clients, pytest.mark.unmeasured]
 
 
 def test_only_loopback_is_reached_from_a_room(sandbox: Sandbox, tmp_path):
-    machine = Machine(sandbox, tmp_path / "machine", [])
+    machine = Machine(sandbox, tmp_path / "machine")
 
     devices = machine.command("sh", "-c", "tail -n +3 /proc/net/dev | cut -d: -f1")
 
@@ -20,7 +20,7 @@ def test_a_command_sees_nothing_of_the_person_who_runs_the_tests(
     sandbox: Sandbox, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("A_SECRET", "of theirs")
-    machine = Machine(sandbox, tmp_path / "machine", [])
+    machine = Machine(sandbox, tmp_path / "machine")
 
     seen = machine.command("env").split()
 
@@ -31,7 +31,7 @@ def test_a_command_sees_nothing_of_the_person_who_runs_the_tests(
 def test_what_was_started_ends_with_the_room(tmp_path):
     (tmp_path / "models").mkdir()
     opened = Sandbox(tmp_path / "models")
-    machine = Machine(opened, tmp_path / "machine", [])
+    machine = Machine(opened, tmp_path / "machine")
     pipe = tmp_path / "alive"
     machine.command("mkfifo", str(pipe))
     machine.command("sh", "-c", f"setsid sh -c 'exec sleep 1000 >{pipe}' </dev/null >&2 &")

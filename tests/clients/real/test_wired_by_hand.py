@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.rig.installed import Installed
 from tools.clients.machine import Machine
 from tools.clients.programs.contract import Program, make_recorder
 
@@ -31,19 +32,19 @@ def read_payloads(log: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in log.read_text().split("\n") if line.strip()]
 
 
-def wire(program: Program, machine: Machine, holdfast: str) -> Path:
+def wire(program: Program, machine: Machine, holdfast: Installed) -> Path:
     """Every hook is recorded and handed on to ours; returns the record."""
     log = machine.folder / "hooks.jsonl"
     hooks = {
-        event: make_recorder(log, [holdfast, "hook", program.client, event])
+        event: make_recorder(log, [str(holdfast.path), "hook", program.client, event])
         for event in program.hooks
     }
-    program.wire(machine.home, [holdfast, "mcp"], hooks)
+    program.wire(machine.home, [str(holdfast.path), "mcp"], hooks)
     return log
 
 
 def test_our_tools_are_called_and_each_hook_fires(
-    program: Program, machine: Machine, holdfast: str
+    program: Program, machine: Machine, holdfast: Installed
 ):
     log = wire(program, machine, holdfast)
 
@@ -58,20 +59,3 @@ def test_our_tools_are_called_and_each_hook_fires(
     fired = dict.fromkeys(payload["hook_event_name"] for payload in payloads)
     assert list(fired) == list(program.hooks)
     assert {payload["session_id"] for payload in payloads} == {program.find_native_id(machine.home)}
-
-
-def test_a_resumed_session_hands_its_history_to_the_model(program: Program, machine: Machine):
-    machine.run(program, "Remember the teapot.", [{"answers": [{"text": "I shall."}]}])
-    native_id = program.find_native_id(machine.home)
-
-    resumed = machine.run(program, "Which vessel was it?", [], native_id)
-
-    said = [(role, text) for role, text in resumed.requests[0]["texts"] if "teapot" in text]
-    assert said == [("user", "Remember the teapot.")]
-    assert program.find_native_id(machine.home) == native_id
-    assert program.list_messages(machine.home) == [
-        ("user", "Remember the teapot."),
-        ("assistant", "I shall."),
-        ("user", "Which vessel was it?"),
-        ("assistant", "That is all."),
-    ]

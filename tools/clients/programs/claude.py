@@ -59,18 +59,23 @@ class ClaudeProgram:
     def make_subagent_answer(self, text: str) -> Answer:
         return {"text": text}
 
+    def make_compacting_script(self) -> list[tuple[str, list[Answer]]]:
+        return [("/compact", [])]
+
     def find_native_id(self, home: Path) -> str:
         return self._list_transcripts(home)[-1].stem
 
     def list_messages(self, home: Path) -> list[Message]:
         messages = []
         for record in read_lines(self._list_transcripts(home)):
-            if record["type"] not in ("user", "assistant") or record.get("isMeta"):
+            is_added = record.get("isMeta") or record.get("isCompactSummary")
+            if record["type"] not in ("user", "assistant") or is_added:
                 continue
             content = record["message"]["content"]
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
             texts = [block["text"] for block in blocks if block["type"] == "text"]
-            messages += [(record["type"], text) for text in texts]
+            said = [text for text in texts if not text.startswith(("<command-", "<local-command-"))]
+            messages += [(record["type"], text) for text in said]
         return messages
 
     def _list_transcripts(self, home: Path) -> list[Path]:

@@ -46,6 +46,7 @@ class CodexProgram:
             "sandbox_mode": '"danger-full-access"',
             "check_for_update_on_startup": "false",
             "analytics.enabled": "false",
+            "model_auto_compact_token_limit": "100000",
         }
         options = ["--dangerously-bypass-hook-trust"]
         for key, value in settings.items():
@@ -75,6 +76,10 @@ class CodexProgram:
 
     def make_subagent_answer(self, text: str) -> Answer:
         return {"text": text}
+
+    def make_compacting_script(self) -> list[tuple[str, list[Answer]]]:
+        """It looks before it sends the next prompt."""
+        return []
 
     def find_native_id(self, home: Path) -> str:
         return str(self._read_header(self._list_transcripts(home)[-1])["id"])

@@ -14,6 +14,7 @@ from tools.clients.conversation import Answer
 
 KEY = "sk-scripted-000000000000000"
 MODEL = "scripted-model"
+FULL_TOKENS = 950_000  # a request of which a model says so is too long for every client
 HOOK_SECONDS = 30
 Message = tuple[str, str]
 Body = dict[str, Any]
@@ -50,6 +51,9 @@ class Program(Protocol):
 
     def make_subagent_answer(self, text: str) -> Answer:
         """What a subagent's model says last."""
+
+    def make_compacting_script(self) -> list[tuple[str, list[Answer]]]:
+        """Prompts with their answers, after which a session that was full has been compacted."""
 
     def find_native_id(self, home: Path) -> str:
         """Of the newest session."""

@@ -3,6 +3,7 @@ from pathlib import Path
 
 from tools.clients.conversation import Answer
 from tools.clients.programs.contract import (
+    FULL_TOKENS,
     HOOK_SECONDS,
     KEY,
     Body,
@@ -54,6 +55,11 @@ class GeminiProgram:
         result = {"result": {"response": text}}
         return {"calls": [{"tool": "complete_task", "arguments": result}]}
 
+    def make_compacting_script(self) -> list[tuple[str, list[Answer]]]:
+        """It forgets the length with its process, and looks between two steps."""
+        call = {"tool": "run_shell_command", "arguments": {"command": "true"}}
+        return [("Look once more.", [{"calls": [call], "tokens": FULL_TOKENS}])]
+
     def find_native_id(self, home: Path) -> str:
         newest = self._list_transcripts(home)[-1:]
         return str(next(read_lines(newest))["sessionId"])
@@ -63,15 +69,13 @@ class GeminiProgram:
         by_id: dict[str, Message] = {}
         roles = {"user": "user", "gemini": "assistant"}
         for record in read_lines(self._list_transcripts(home)):
-            changes = record.get("$set", {}).get("messages", [])
-            for message in [record, *changes]:
-                role = roles.get(message.get("type"))
-                content = message.get("content")
-                if role and content:
-                    blocks = [{"text": content}] if isinstance(content, str) else content
-                    texts = [block["text"] for block in blocks if "text" in block]
-                    words = [text for text in texts if not text.startswith("<")]
-                    by_id[message["id"]] = (role, "".join(words))
+            role = roles.get(record.get("type", ""))
+            content = record.get("content")
+            if role and content:
+                blocks = [{"text": content}] if isinstance(content, str) else content
+                texts = [block["text"] for block in blocks if "text" in block]
+                words = [text for text in texts if not text.startswith("<")]
+                by_id[record["id"]] = (role, "".join(words))
         return [message for message in by_id.values() if message[1]]
 
     def _list_transcripts(self, home: Path) -> list[Path]:

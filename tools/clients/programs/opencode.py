@@ -70,6 +70,10 @@ class OpenCodeProgram:
     def make_subagent_answer(self, text: str) -> Answer:
         return {"text": text}
 
+    def make_compacting_script(self) -> list[tuple[str, list[Answer]]]:
+        """It has compacted before it ended."""
+        return []
+
     def find_native_id(self, home: Path) -> str:
         newest = "select id from session where parent_id is null order by time_updated desc limit 1"
         return str(self._read(home, newest)[0][0])
