@@ -30,7 +30,8 @@ class Installed:
         return self.machine.command(str(self.path), *words, environment={**known, "PATH": path})
 
     def read(self, *words: str) -> Any:
-        return json.loads(self(*words, "--json"))
+        """What it answered; notes for a person may stand before it."""
+        return json.loads(self(*words, "--json").splitlines()[-1])
 
     def remove(self) -> None:
         self.path.unlink()

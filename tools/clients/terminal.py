@@ -8,6 +8,7 @@ from tools.clients.machine import RUN_SECONDS, Machine, Started
 from tools.clients.programs.contract import Program
 
 LOOK_SECONDS = 0.2  # between two looks at the screen
+ENTER_SECONDS = 1.0  # between two times that a key is pressed
 SIZE = ("-x", "160", "-y", "50")
 
 
@@ -30,19 +31,37 @@ class Terminal:
 
     def say(self, line: str) -> None:
         """Type it, and send it when the client has drawn it."""
-        self._tmux("send-keys", "-l", line)
-        self.wait_for(line)
+        self._write(line)
         self._tmux("send-keys", "Enter")
+
+    def clear(self, words: str) -> None:
+        """Begin a new session: the words are gone from the screen then."""
+        self._write("/clear")
+        self._enter_until(lambda: words not in self.read_screen())
+
+    def quit(self) -> None:
+        self._write("/quit")
+        self._enter_until(lambda: not self._list_sessions())
 
     def wait_for(self, words: str) -> None:
         self._wait_until(lambda: words in self.read_screen())
 
-    def wait_without(self, words: str) -> None:
-        self._wait_until(lambda: words not in self.read_screen())
+    def _write(self, line: str) -> None:
+        self._tmux("send-keys", "-l", line)
+        self.wait_for(line)
 
-    def quit(self) -> None:
-        self.say("/quit")
-        self._wait_until(lambda: not self._list_sessions())
+    def _enter_until(self, is_so: Callable[[], object]) -> None:
+        """More than once: while a hook runs, a client may not listen to a command."""
+        press = f"tmux -S {self.socket} send-keys Enter 2>/dev/null || true"
+
+        def look() -> object:
+            if is_so():
+                return True
+            self.machine.command("sh", "-c", press)
+            time.sleep(ENTER_SECONDS)
+            return is_so()
+
+        self._wait_until(look)
 
     def read_screen(self) -> str:
         screen = self._tmux("capture-pane", "-p")
