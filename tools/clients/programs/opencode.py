@@ -86,10 +86,11 @@ class OpenCodeProgram:
             " where session.parent_id is null order by part.id"
         )
         messages = []
-        for message, part in self._read(home, parts):
-            kept = json.loads(part)
-            if kept["type"] == "text" and not kept.get("synthetic"):
-                messages.append((json.loads(message)["role"], kept["text"]))
+        for of_message, of_part in self._read(home, parts):
+            message, part = json.loads(of_message), json.loads(of_part)
+            is_added = part.get("synthetic") or message.get("agent") == "compaction"
+            if part["type"] == "text" and not is_added:
+                messages.append((message["role"], part["text"]))
         return messages
 
     def _read(self, home: Path, statement: str) -> list[tuple[str, ...]]:
