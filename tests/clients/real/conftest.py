@@ -4,7 +4,8 @@ elsewhere.
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,79 +16,72 @@ from tools.clients.machine import Machine
 from tools.clients.pins import PINS
 from tools.clients.programs import PROGRAMS
 from tools.clients.programs.contract import Program
-from tools.clients.sandbox import Sandbox
+from tools.clients.sandbox import Sandbox, find_unshare
 
-Install = Callable[[str], Path]
+Client = tuple[Program, Path]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--latest", action="store_true", help="the newest clients, not the pinned")
 
 
-def report_missing(error: MissingError) -> None:
-    if os.environ.get("CI") == "true":
-        pytest.fail(str(error))
-    pytest.skip(f"Real clients are not run: {error}")
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before the fixtures: the home of a test has no cache, and no settings of npm."""
+    missing = find_missing(wants_newest(item.config))
+    if missing and os.environ.get("CI") == "true":
+        pytest.fail(missing)
+    if missing:
+        pytest.skip(f"Real clients are not run: {missing}")
+
+
+def wants_newest(config: pytest.Config) -> bool:
+    return bool(config.getoption("latest", False))
+
+
+@cache
+def find_missing(is_newest: bool) -> str | None:
+    try:
+        find_unshare()
+        if shutil.which("tmux") is None:
+            raise MissingError("tmux is missing")
+        find_commands(is_newest)
+    except MissingError as error:
+        return str(error)
+    return None
+
+
+@cache
+def find_commands(is_newest: bool) -> dict[str, Path]:
+    """Where the commands of each client are, installed by the first test that asks."""
+    pins = [pin.as_newest() if is_newest else pin for pin in PINS.values()]
+    return {pin.client: install(pin) for pin in pins}
 
 
 @pytest.fixture(scope="session")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """One for all tests of a worker: each run of a client has a conversation of its own."""
-    try:
-        opened = Sandbox(tmp_path_factory.mktemp("models"))
-    except MissingError as error:
-        report_missing(error)
-        return
+    opened = Sandbox(tmp_path_factory.mktemp("models"))
     yield opened
     opened.close()
 
 
-@pytest.fixture(scope="session")
-def install_client(pytestconfig: pytest.Config) -> Install:
-    """Where a client's commands are; only for fixtures of a whole run.
-
-    The home of a test has no cache, and no settings of npm.
-    """
-
-    def find(client: str) -> Path:
-        pin = PINS[client]
-        if pytestconfig.getoption("latest", False):
-            pin = pin.as_newest()
-        try:
-            return install(pin)
-        except MissingError as error:
-            report_missing(error)
-            raise
-
-    return find
-
-
-@pytest.fixture(scope="session", params=PROGRAMS)
-def client(request: pytest.FixtureRequest, install_client: Install) -> tuple[Program, Path]:
-    """Each of the four, and where its commands are."""
-    return PROGRAMS[request.param], install_client(request.param)
-
-
-@pytest.fixture(scope="session")
-def three_clients(install_client: Install) -> list[tuple[Program, Path]]:
-    return [(PROGRAMS[name], install_client(name)) for name in ("claude", "codex", "gemini")]
-
-
-@pytest.fixture(scope="session")
-def tmux() -> None:
-    """For what has to be typed."""
-    if shutil.which("tmux") is None:
-        report_missing(MissingError("tmux is missing"))
+@pytest.fixture(params=PROGRAMS)
+def program(request: pytest.FixtureRequest) -> Program:
+    return PROGRAMS[request.param]
 
 
 @pytest.fixture
-def program(client: tuple[Program, Path]) -> Program:
-    return client[0]
+def machine(
+    sandbox: Sandbox, tmp_path: Path, program: Program, pytestconfig: pytest.Config
+) -> Machine:
+    commands = find_commands(wants_newest(pytestconfig))
+    return Machine(sandbox, tmp_path / "machine", [(program, commands[program.client])])
 
 
 @pytest.fixture
-def machine(sandbox: Sandbox, tmp_path: Path, client: tuple[Program, Path]) -> Machine:
-    return Machine(sandbox, tmp_path / "machine", [client])
+def three_clients(pytestconfig: pytest.Config) -> list[Client]:
+    commands = find_commands(wants_newest(pytestconfig))
+    return [(PROGRAMS[name], commands[name]) for name in ("claude", "codex", "gemini")]
 
 
 @pytest.fixture

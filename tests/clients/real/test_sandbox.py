@@ -8,7 +8,7 @@ from tools.clients.sandbox import Sandbox
 pytestmark = [pytest.mark.clients, pytest.mark.unmeasured]
 
 
-def test_only_loopback_is_reached_from_a_room(sandbox: Sandbox, tmp_path):
+def test_only_loopback_is_reached_from_a_sandbox(sandbox: Sandbox, tmp_path):
     machine = Machine(sandbox, tmp_path / "machine")
 
     devices = machine.command("sh", "-c", "tail -n +3 /proc/net/dev | cut -d: -f1")
@@ -28,7 +28,7 @@ def test_a_command_sees_nothing_of_the_person_who_runs_the_tests(
     assert not [name for name in seen if name.startswith(("A_SECRET", "HOLDFAST", "PYTHON"))]
 
 
-def test_what_was_started_ends_with_the_room(tmp_path):
+def test_what_was_started_ends_with_the_sandbox(tmp_path):
     (tmp_path / "models").mkdir()
     opened = Sandbox(tmp_path / "models")
     machine = Machine(opened, tmp_path / "machine")

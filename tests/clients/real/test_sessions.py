@@ -124,7 +124,6 @@ def test_a_client_goes_on_when_the_program_is_gone(
     assert "It is painted." in run.output.read_text()
 
 
-@pytest.mark.usefixtures("tmux")
 def test_a_cleared_session_is_followed_by_one_that_knows_it(
     program: Program, machine: Machine, holdfast: Installed
 ):

@@ -1,3 +1,5 @@
+"""Claude Code, as a person starts it."""
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

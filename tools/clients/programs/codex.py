@@ -1,3 +1,5 @@
+"""Codex, as a person starts it."""
+
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

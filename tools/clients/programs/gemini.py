@@ -1,3 +1,5 @@
+"""Gemini CLI, as a person starts it."""
+
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""OpenCode, as a person starts it."""
+
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
