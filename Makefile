@@ -2,6 +2,7 @@
 #
 #   make demo     play the story in the terminal
 #   make test     all tests, with coverage per room;  make test ARGS="tests/sessions -k append" for a part
+#   make clients  only the tests with real clients, offline;  ARGS=--latest tries the newest; see docs/howto/clients.md
 #   make check    format, lint, types, import contracts, tests: what CI runs
 #   make bench    side by side with peers in one run; writes docs/benchmarks.md
 #   make quiz     what the next agent is handed after three sessions; writes its tables in docs/benchmarks.md
@@ -12,7 +13,7 @@
 #   make mutants  do the tests notice a change?  ARGS="--count 300 --seed 1 --room sessions"; see docs/howto/mutants.md
 #   make walks    how many files and functions a call passes through;  ARGS=--list names them
 
-.PHONY: help setup demo chromium test check lint bench quiz soak docs contract house mutants walks clean
+.PHONY: help setup demo chromium test clients check lint bench quiz soak docs contract house mutants walks clean
 
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -61,6 +62,9 @@ ifeq ($(strip $(ARGS)),)
 else
 	$(PY) -m pytest $(ARGS)
 endif
+
+clients: $(DEV)
+	$(PY) -m pytest -n $(JOBS) --dist worksteal -m clients tests/clients/real $(ARGS)
 
 lint: $(DEV)
 	$(PY) -m ruff format --check .

@@ -1,0 +1,107 @@
+"""What a client sends to its model, and what the script answers, in no vendor's form.
+
+A script is a list of rules. The first rule whose `when` is in the newest words of the person (or
+that has no `when`) is played; its answers follow each other:
+
+    {"when": "ping", "answers": [
+        {"calls": [{"tool": "holdfast_session", "arguments": {"operation": "start"}}]},
+        {"text": "Done."}]}
+
+Which answer comes next is read from the request itself, from the calls since those words. So one
+script serves subagents beside their parent, repeated requests and resumed sessions. An answer with
+`hold` names a pipe: the model writes to it, to show that the client waits, and answers when
+something is written back; with nothing to answer it waits until the client is gone.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+Answer = dict[str, Any]
+Script = list[dict[str, Any]]
+
+AT_THE_END: Answer = {"text": "That is all."}
+# A title, or a summary as any client takes it.
+AUXILIARY: Answer = {"text": "<state_snapshot><summary>Talk.</summary></state_snapshot>"}
+SUMMARY_ORDER = "CRITICAL: Respond with TEXT ONLY"  # the only one that offers tools
+SEARCH_TOOL = "ToolSearch"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as it is offered: some clients put the name of a server beside it."""
+
+    name: str
+    namespace: str | None = None
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.namespace}__{self.name}" if self.namespace else self.name
+
+    @property
+    def common_name(self) -> str:
+        """The same in every client: `holdfast_session` for `mcp__holdfast__session`."""
+        joined = re.sub(r"\W+|_+", "_", self.full_name)
+        return joined.removeprefix("mcp_")
+
+
+@dataclass
+class Conversation:
+    """A request to the model: the texts in their order, each with its role, and the tools."""
+
+    texts: list[tuple[str, str]] = field(default_factory=list)
+    tools: list[Tool] = field(default_factory=list)
+    words: str = ""  # the newest of the person, or of the parent in a subagent
+    calls: list[str] = field(default_factory=list)  # since those words
+
+    def add(self, role: str, text: str) -> None:
+        self.texts.append((role, text))
+
+    def add_user(self, text: str) -> None:
+        """The client's own remarks come as the user's, too: they begin with a tag."""
+        self.add("user", text)
+        if not text.lstrip().startswith(("<", "# AGENTS.md")):
+            self.words = text
+            self.calls = []
+
+    @property
+    def is_auxiliary(self) -> bool:
+        """Titles and summaries are no part of a script."""
+        return not self.tools or self.words.startswith(SUMMARY_ORDER)
+
+    def find_tool(self, name: str) -> Tool | None:
+        named = [tool for tool in self.tools if name in (tool.name, tool.common_name)]
+        return next(iter(named), None)
+
+
+def choose_answer(script: Script, conversation: Conversation) -> Answer:
+    """By the script; a tool that has to be searched for first is searched for."""
+    if conversation.is_auxiliary:
+        return AUXILIARY
+    answer = find_answer(script, conversation)
+    calls = answer.get("calls", [])
+    missing = [call["tool"] for call in calls if conversation.find_tool(call["tool"]) is None]
+    if not missing:
+        return answer
+    if conversation.find_tool(SEARCH_TOOL) and SEARCH_TOOL not in conversation.calls:
+        return {"calls": [make_search(name) for name in missing]}
+    offered = ", ".join(tool.full_name for tool in conversation.tools)
+    return {"text": f"No tool {missing} among {offered}"}
+
+
+def find_answer(script: Script, conversation: Conversation) -> Answer:
+    rules = [rule for rule in script if rule.get("when", "") in conversation.words]
+    answers: list[Answer] = rules[0]["answers"] if rules else []
+    made = len([name for name in conversation.calls if name != SEARCH_TOOL])
+    for answer in answers:
+        wanted = len(answer.get("calls", []))
+        if made < wanted or not wanted:
+            return answer
+        made -= wanted
+    return AT_THE_END
+
+
+def make_search(name: str) -> dict[str, Any]:
+    """One client names tools at first and loads them when its model asks."""
+    server, _, tool = name.partition("_")
+    return {"tool": SEARCH_TOOL, "arguments": {"query": f"select:mcp__{server}__{tool}"}}

@@ -1,0 +1,84 @@
+"""An interactive client in a terminal of tmux, which answers what clients ask their terminal."""
+
+import time
+from collections.abc import Callable
+
+from tools.clients.conversation import Script
+from tools.clients.machine import RUN_SECONDS, Machine, Started
+from tools.clients.programs.contract import Program
+
+LOOK_SECONDS = 0.2  # between two looks at the screen
+ENTER_SECONDS = 1.0  # between two times that a key is pressed
+SIZE = ("-x", "160", "-y", "50")
+
+
+class Terminal:
+    """A client that waits for the person, until it is closed or quits."""
+
+    def __init__(self, machine: Machine, program: Program, script: Script):
+        self.machine = machine
+        self.program = program
+        folder = machine.make_conversation(script)
+        self.started = Started(0, folder / "screen.txt", folder)
+        self.socket = folder / "tmux"
+        url = machine.get_url(folder)
+        self._tmux(
+            *("-f", "/dev/null", "new-session", "-d", *SIZE),
+            *program.make_terminal_command(url),
+            environment=machine.make_environment(url),
+        )
+        self.wait_for(program.ready)
+
+    def say(self, line: str) -> None:
+        """Type it, and send it when the client has drawn it."""
+        self._write(line)
+        self._tmux("send-keys", "Enter")
+
+    def clear(self, words: str) -> None:
+        """Begin a new session: the words are gone from the screen then."""
+        self._write("/clear")
+        self._enter_until(lambda: words not in self.read_screen())
+
+    def quit(self) -> None:
+        self._write("/quit")
+        self._enter_until(lambda: not self._list_sessions())
+
+    def wait_for(self, words: str) -> None:
+        self._wait_until(lambda: words in self.read_screen())
+
+    def _write(self, line: str) -> None:
+        self._tmux("send-keys", "-l", line)
+        self.wait_for(line)
+
+    def _enter_until(self, is_so: Callable[[], object]) -> None:
+        """More than once: while a hook runs, a client may not listen to a command."""
+        press = f"tmux -S {self.socket} send-keys Enter 2>/dev/null || true"
+
+        def look() -> object:
+            if is_so():
+                return True
+            self.machine.command("sh", "-c", press)
+            time.sleep(ENTER_SECONDS)
+            return is_so()
+
+        self._wait_until(look)
+
+    def read_screen(self) -> str:
+        screen = self._tmux("capture-pane", "-p")
+        self.started.output.write_text(screen)
+        return screen
+
+    def _list_sessions(self) -> str:
+        """tmux itself ends with its last session."""
+        listing = f"tmux -S {self.socket} list-sessions 2>/dev/null || true"
+        return self.machine.command("sh", "-c", listing)
+
+    def _wait_until(self, is_so: Callable[[], object]) -> None:
+        deadline = time.monotonic() + RUN_SECONDS
+        while not is_so():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"The screen never changed:\n{self.started.describe()}")
+            time.sleep(LOOK_SECONDS)
+
+    def _tmux(self, *words: str, environment: dict[str, str] | None = None) -> str:
+        return self.machine.command("tmux", "-S", str(self.socket), *words, environment=environment)
