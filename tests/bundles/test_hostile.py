@@ -59,7 +59,7 @@ BEGINNINGS = (
     r'CLAIMS (?:[\d a-z,:]+) hold(?: here)? \("done" needs lines or an exit code\)$',
     r"SUMMARY \(|GOAL(?: \[older tree\])? |NEXT |BLOCKED |OPEN D|FILES |SET |ENVIRONMENT ",
     r"WORKSTREAM|NOTE: |REPO |CHANGED |FAILS |WORKS HERE |LAST RUN |LAST PASS ",
-    r"LAST REQUEST \(user(?: to .*)?, |Last session's request \(",
+    r"LAST REQUEST \(user(?: to .*)?, ",
     r"NOTES OF OTHERS, from the repository \[untrusted text [0-9a-f]{16}\]$",
     r"\[end of untrusted text [0-9a-f]{16}\]$",
     r"More: (?:repo_context operation=load|session operation=recent)$|\+\d+ more$|$",

@@ -144,7 +144,6 @@ def situations(draw) -> Gathered:
         rules=("r" * draw(st.integers(1, 349)),),
         context_sets={notes.text(): notes.several(5), "ports": notes.several(5)},
         request=LastRequest("\n".join(["go on", *notes.several(3)]), "event", NOW),
-        request_before=LastRequest(notes.text(), "event", NOW),
         last_session=LastSession("codex", NOW, "answered at", environment=notes.text()),
         notes=WorkingNotes(
             source="scratchpad",

@@ -97,7 +97,6 @@ class Gathered:
     context_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     context_source: str = "context set"
     request: LastRequest | None = None
-    request_before: LastRequest | None = None  # of the last session, where `request` is its own
     last_session: LastSession | None = None
     notes: WorkingNotes = WorkingNotes()
     missing: frozenset[str] = frozenset()  # of the paths in sets and notes, those without a file

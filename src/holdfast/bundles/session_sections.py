@@ -44,24 +44,12 @@ def make_request(gathered: Gathered) -> Section:
     why = f"only the first {PROSE_LINES} lines are shown"
     said_at = format_moment(request.said_at, gathered.now)
     to = f" to {quote(request.to, WORD_CHARS)}" if request.to else ""
-    before = _list_request_before(gathered)
     return list_section(
         "request",
         f"LAST REQUEST (user{to}, {said_at})",
-        [*items[:PROSE_LINES], *(item for _, item in before)],
-        gone=list_cut_lines("request", before),
+        items[:PROSE_LINES],
         held=hold_back("request", items[PROSE_LINES:], why),
     )
-
-
-def _list_request_before(gathered: Gathered) -> list[tuple[str, Item]]:
-    """In one line: a session that has gone on is reminded of what the one before was asked."""
-    before = gathered.request_before
-    if before is None:
-        return []
-    said_at = format_moment(before.said_at, gathered.now)
-    line = write_line(f"Last session's request ({said_at}): ", quote(before.text, PROSE_CHARS))
-    return [(before.text, Item(line, before.source, is_prose=True))]
 
 
 def _wrap(text: str) -> list[str]:
