@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.bundles import quoting, sections
+from holdfast.bundles import budget, quoting, render, sections
 from holdfast.bundles.model import Gathered, LastRequest, LastSession, Section, WorkingNotes
+from holdfast.bundles.scratchpad import read_scratchpad
 from holdfast.workstreams.model import JudgedDecision, NotedChange, Staleness
 from tests.bundles.filled import fill_every_field
 from tests.bundles.situations import (
@@ -46,6 +47,27 @@ def texts(gathered: Gathered, name: str) -> list[str]:
 
 def judging(gathered: Gathered, **changes: object) -> Gathered:
     return replace(gathered, judged=replace(gathered.judged, **changes))
+
+
+def test_further_entries_of_a_scratchpad_are_counted_and_explained():
+    pad = {
+        "next_steps": [f"S{n} do" for n in range(300)],
+        "blockers": [f"B{n} waits for an answer of the bank" for n in range(30)],
+        "handoff_context": {"key_decisions": [f"K{n}" for n in range(210)]},
+    }
+    notes = read_scratchpad(pad, "scratchpad of s-1")
+
+    for phase in ("implementation", "planning"):
+        gathered = replace(EMPTY, phase=phase, notes=notes)
+        head, parts = sections.make_head(gathered), sections.make_sections(gathered)
+        layout = budget.fit(head, parts, budget.total_for(phase))
+        shown = {each.section.name: each for each in layout.shown}
+        assert shown["next"].left_out + len(shown["next"].items) == 300
+        assert f"+{shown['next'].left_out} more" in shown["next"].text
+        assert len(render.render(layout)) > budget.TOTALS[phase] - 60
+        reasons = [(cut.text, cut.reason) for cut in layout.cut]
+        assert ("100 more entries", "only the first 200 of a list are read") in reasons
+        assert ("10 more entries", "only the first 200 of a list are read") in reasons
 
 
 # --- order ----------------------------------------------------------------------------------------

@@ -218,7 +218,7 @@ def _write(section: Section, kept: Sequence[Item]) -> str:
 
 
 def _count_left_out(section: Section, kept: Sequence[Item]) -> int:
-    return len(section.items) - len(kept) + len(section.held)
+    return len(section.items) - len(kept) + len(section.held) + section.unread
 
 
 def _count_chars(text: str) -> int:

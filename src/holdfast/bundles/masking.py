@@ -38,6 +38,8 @@ def _mask_request(request: LastRequest | None, key: bytes) -> LastRequest | None
 
 
 def _mask(value: Any, key: bytes) -> Any:
+    if isinstance(value, int):
+        return value
     if isinstance(value, str):
         return redact(value, key=key).text
     if isinstance(value, Mapping):

@@ -25,6 +25,7 @@ LINE_CHARS = 200
 NARROW_CHARS = 115  # lines become shorter than this only where a clause ends
 STALE_SHOWN = 3  # a reader who meets ten warnings reads none
 CONTINUED = "\n  "
+LIST_READ = 200  # of the entries of a list, more than the longest bundle has room for
 
 
 # --- gathered -------------------------------------------------------------------------------------
@@ -68,6 +69,7 @@ class WorkingNotes:
     files: tuple[str, ...] = ()  # the specification, artifacts
     decisions: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    unread: Mapping[str, int] = field(default_factory=dict)  # further entries, by section
 
 
 @dataclass(frozen=True)
@@ -220,6 +222,7 @@ class Section:
     attached: bool = False  # follows the section before it without an empty line
     held: tuple[Cut, ...] = ()  # kept out by a rule, and counted as "+N more"
     gone: tuple[Cut, ...] = ()  # not counted: missing now, shown elsewhere or shortened
+    unread: int = 0  # further entries that were not looked at, and are counted as "+N more"
 
     def shorten(self, max_chars: int) -> Section:
         """With lines of so many characters at most. Pinned sections and prose stay as they are."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC
 
+from holdfast.bundles.cuts import count_unread
 from holdfast.bundles.model import Gathered, Head, Section
 from holdfast.bundles.note_sections import (
     make_claims,
@@ -138,7 +139,7 @@ def make_head(gathered: Gathered) -> Head:
 
 def make_sections(gathered: Gathered) -> tuple[Section, ...]:
     """The sections that have something to say, in the order in which they are read."""
-    listed = _list_parts(gathered)
+    listed = [count_unread(part, gathered.notes) for part in _list_parts(gathered)]
     parts = [part for part in listed if part.title or part.items or part.gone]
     if not any(part.items for part in parts):
         parts.append(Section("nothing", NOTHING, pinned=True))
