@@ -329,7 +329,7 @@ def test_the_section_with_the_higher_rank_gets_room_first_whatever_its_position(
         replace(HEAD, notice=""), [last, first], len(render.write_head_line(HEAD)) + 310
     )
 
-    assert [len(shown.items) for shown in layout.shown] == [0, 16]
+    assert [len(shown.items) for shown in layout.shown] == [0, 15]
     assert len(layout.shown[0].cut) == 20
 
 
@@ -554,3 +554,17 @@ def test_the_json_of_a_text_is_not_much_longer_than_the_text(parts, total):
     if layout and total > budget.LEAST + budget.STEP:
         text = render.render(layout)
         assert len(json.dumps(text, ensure_ascii=False)) <= 1.1 * total + 50
+
+
+def test_sections_that_are_left_out_whole_are_named_in_the_last_line():
+    entries = tuple(Item(f"{n} " + "words " * 14, "source") for n in range(12))
+    first = Section("next", "NEXT", entries, max_chars=900, rank=1)
+    low = [Section(name, name.upper(), entries[:5], rank=2) for name in ("files", "notes")]
+    more = Section("more", "More: load", pinned=True)
+
+    layout = budget.fit(HEAD, [first, *low, more], 700)
+
+    text = render.render(layout)
+    assert text.endswith("\nMore: load\nLeft out: files 5, scratchpad 5")
+    assert len(text) <= 700
+    assert render.explain_lines(layout)[-1].text == "Left out: files 5, scratchpad 5"

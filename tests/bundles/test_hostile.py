@@ -63,7 +63,7 @@ BEGINNINGS = (
     r"NOTES OF OTHERS, from the repository \[untrusted text [0-9a-f]{16}\]$",
     r"\[end of untrusted text [0-9a-f]{16}\]$",
     r"More: (?:repo_context operation=load|session operation=recent)$|\+\d+ more$|$",
-    r"More: repo_context operation=load workstream_id=",
+    r"More: repo_context operation=load workstream_id=|Left out: [a-z]",
     r"\[(?:ok|moved|changed|said)\] |D(?:\d+|\?) |\d+\. |- |>(?: |$)|\| |  ",
 )
 OURS = re.compile("|".join(BEGINNINGS))

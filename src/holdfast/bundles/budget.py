@@ -5,8 +5,8 @@ goes to the other sections in the order of rank, in two passes: in the first eac
 maximum, in the second all that is left. Where an item does not fit, as much of it stands as room
 allows, and the pass is over: nothing of a lower rank stands while something of a higher rank was
 cut for room. Lines are shortened first (`LINES`), at last to their first clauses, so that more of
-them stand. A section keeps its items from the first on and counts the rest. Whatever is missing or
-shortened is a cut with its reason.
+them stand. A section keeps its items from the first on and counts the rest. The last line names the
+sections that are left out whole. Whatever is missing or shortened is a cut with its reason.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from holdfast.bundles.clauses import cut_after_word
 from holdfast.bundles.model import (
@@ -40,6 +40,16 @@ SHORTEST = 40  # less of a sentence says nothing
 ESCAPES, STEP = 40, 50  # escaped characters that fit beside a tenth of the total, and the next try
 # How long a line may be: shorter where room is short, and in the end only its first clauses.
 LINES = (LINE_CHARS, 160, 130, NARROW_CHARS, 80)
+LEFT_OUT = "Left out: "
+SHORT_NAMES = {
+    "context_sets": "sets",
+    "remembered_rules": "remembered",
+    "last_run": "last run",
+    "last_pass": "last pass",
+    "notes": "scratchpad",
+    "others": "notes of others",
+}
+FILLED_AGAIN = 3  # so often at most, because less room may leave out more
 TOTALS = {"planning": 2_200, "implementation": 1_700}
 
 
@@ -71,13 +81,14 @@ def _fit_into(head: Head, sections: Sequence[Section], total: int, most: int) ->
     room = _find_free_room(head, sections, total) - (total - most)
     has_notice, room = _afford(head.notice, room, total)
     has_legend, room = _afford(_write_legend_for(head, sections), room, total)
-    page = _fill_page(sections, room)
+    page, left_out = _fill_and_name_rest(sections, room)
     return Layout(
         head=head,
         total=total,
         has_notice=has_notice,
         has_legend=has_legend,
         shown=tuple(_show(page, at, whole, total) for at, whole in enumerate(sections)),
+        left_out=left_out,
     )
 
 
@@ -105,12 +116,40 @@ def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
     return False, room
 
 
+def _fill_and_name_rest(sections: Sequence[Section], room: int) -> tuple[_Page, str]:
+    """The room of the last line is kept free before the page is filled again."""
+    most = min(LINE_CHARS, room // 10)  # a sign, not a list
+    page = _fill_page(sections, room)
+    line = _name_left_out(page, most)
+    kept_free = 0
+    for _ in range(FILLED_AGAIN):
+        if len(line) < kept_free or not line:
+            break
+        kept_free = len(line) + 1
+        page = _fill_page(sections, room - kept_free)
+        line = _name_left_out(page, most)
+    return page, _name_left_out(page, min(most, kept_free - 1))
+
+
+def _name_left_out(page: _Page, max_chars: int) -> str:
+    """The sections without a line, with the number of their items, as far as they fit."""
+    line = ""
+    for section, text in zip(page.sections, page.texts, strict=True):
+        name = SHORT_NAMES.get(section.name, section.name)
+        lead = f"{line}, " if line else LEFT_OUT
+        longer = f"{lead}{name} {_count_left_out(section, ())}"
+        if section.items and not text and len(longer) <= max_chars:
+            line = longer
+    return line
+
+
 def _fill_page(sections: Sequence[Section], room: int) -> _Page:
     """With lines as long as they may be while the first pass shows everything that it should."""
     for line_chars in LINES:
         page = _Page([section.shorten(line_chars) for section in sections], room)
         if page.fill():
             break
+    page.reclaim()
     page.lengthen(sections)
     return page
 
@@ -132,6 +171,13 @@ class _Page:
         is_enough = self._fill_once(places, _count_first)
         self._fill_once(places, _count_all)
         return is_enough
+
+    def reclaim(self) -> None:
+        """Fill the room that was counted for empty lines between sections that are attached."""
+        for before, at in pairwise(range(len(self.sections))):
+            if self.sections[at].attached and self.texts[before] and self.texts[at]:
+                self.room += len(BETWEEN) - 1
+        self._fill_once(self._list_by_rank(), _count_all)
 
     def lengthen(self, whole: Sequence[Section]) -> None:
         """Give the room that is left to lines that were shortened, by rank."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 PATHS_LOOKED_AT = 100
 TURNS_GONE_ON = 2
-RECALLED = 3  # for each query
+RECALLED = 20  # for each query; the room of a bundle decides how many are shown
 NO_RECEIPT = "b-0000"  # as long as the one that takes its place
 QUERY_CHARS = 500
 REQUEST_CHARS = 4_000

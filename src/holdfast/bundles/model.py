@@ -316,6 +316,7 @@ class Layout:
     has_notice: bool
     has_legend: bool
     shown: tuple[ShownSection, ...]
+    left_out: str = ""  # the last line: which sections are left out whole
 
     @property
     def cut(self) -> tuple[Cut, ...]:

@@ -54,6 +54,8 @@ def render(layout: Layout) -> str:
                 space = "\n"
             text += space + shown.text
         has_neighbour = bool(shown.text)
+    if layout.left_out:
+        text += f"\n{layout.left_out}"
     return text
 
 
@@ -74,6 +76,8 @@ def explain_lines(layout: Layout) -> list[BundleLine]:
     for shown in layout.shown:
         if shown.text:
             lines += _explain_section(shown)
+    if layout.left_out:
+        lines.append(BundleLine("left_out", layout.left_out))
     return lines
 
 
