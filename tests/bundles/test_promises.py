@@ -219,7 +219,7 @@ def test_no_claim_is_shown_as_true_whose_evidence_changed_or_is_gone(gathered, l
         if judged.verdict == "gone":
             assert not shown
         if judged.verdict == "changed":
-            assert all(re.match(r'(?:\| )?\[changed\] "', line) for line in shown)
+            assert all(re.match(r"(?:\| )?\[changed\] [\"']", line) for line in shown)
 
 
 @settings(max_examples=60)

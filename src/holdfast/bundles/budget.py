@@ -37,7 +37,7 @@ from holdfast.ground.text import ELLIPSIS, cut
 
 LEAST = 450
 SHORTEST = 40  # less of a sentence says nothing
-ESCAPES, STEP = 40, 50  # escaped characters that fit beside a tenth of the total, and the next try
+ESCAPES, STEP = 22, 50  # escaped characters that fit beside a tenth of the text, and the next try
 # How long a line may be: shorter where room is short, and in the end only its first clauses.
 LINES = (LINE_CHARS, 160, 130, NARROW_CHARS, 80)
 LEFT_OUT = "Left out: "
@@ -64,30 +64,42 @@ def total_for(phase: str, *limits: int | None) -> int:
 
 
 def fit(head: Head, sections: Sequence[Section], total: int) -> Layout:
-    """Shorter than the total where so much of it is escaped that its JSON would be too long."""
-    most = total
-    layout = _fit_into(head, sections, total, most)
-    while most - STEP >= LEAST and _count_as_json(layout) > total + total // 10 + ESCAPES:
+    """Where JSON escapes so much that its bound is passed, notes get marks that cost less.
+
+    If these are not enough, the text is shorter, as long as at least half of it stands.
+    """
+    layout = _fit_into(head, sections, total, total)
+    if _is_within_bound(layout):
+        return layout
+    softened = [section.soften_quotes() for section in sections]
+    tries = [_fit_into(head, softened, total, total)]
+    most = total - STEP
+    while most >= max(LEAST, total // 2) and not _is_within_bound(tries[-1]):
+        tries.append(_fit_into(head, softened, total, most))
         most -= STEP
-        layout = _fit_into(head, sections, total, most)
-    return layout
+    return tries[-1] if _is_within_bound(tries[-1]) else tries[0]
 
 
-def _count_as_json(layout: Layout) -> int:
-    return len(json.dumps(render(layout), ensure_ascii=False))
+def _is_within_bound(layout: Layout) -> bool:
+    """Whether the text as JSON leaves room for the rest of an answer."""
+    text = render(layout)
+    escaped = len(json.dumps(text, ensure_ascii=False)) - len(text)
+    return escaped <= len(text) // 10 + ESCAPES
 
 
 def _fit_into(head: Head, sections: Sequence[Section], total: int, most: int) -> Layout:
     room = _find_free_room(head, sections, total) - (total - most)
     has_notice, room = _afford(head.notice, room, total)
     has_legend, room = _afford(_write_legend_for(head, sections), room, total)
+    no_room = describe_no_room(total, most)
     page, left_out = _fill_and_name_rest(sections, room)
     return Layout(
         head=head,
         total=total,
+        most=most,
         has_notice=has_notice,
         has_legend=has_legend,
-        shown=tuple(_show(page, at, whole, total) for at, whole in enumerate(sections)),
+        shown=tuple(_show(page, at, whole, no_room) for at, whole in enumerate(sections)),
         left_out=left_out,
     )
 
@@ -297,20 +309,19 @@ def _leave_short_reason(item: Item, body: str, room: int) -> str:
 # --- what became of a section ---------------------------------------------------------------------
 
 
-def _show(page: _Page, at: int, section: Section, total: int) -> ShownSection:
+def _show(page: _Page, at: int, section: Section, no_room: str) -> ShownSection:
     kept, text = page.kept[at], page.texts[at]
     return ShownSection(
         section=section,
         items=kept,
         left_out=_count_left_out(section, kept),
         text=text,
-        cut=(*_list_cuts(section, kept, text, total), *section.held, *section.gone),
+        cut=(*_list_cuts(section, kept, text, no_room), *section.held, *section.gone),
     )
 
 
-def _list_cuts(section: Section, kept: Sequence[Item], text: str, total: int) -> list[Cut]:
+def _list_cuts(section: Section, kept: Sequence[Item], text: str, no_room: str) -> list[Cut]:
     name = section.name
-    no_room = describe_no_room(total)
     first = _count_first(section)
     cuts = []
     for number, item in enumerate(section.items[len(kept) :], start=len(kept)):

@@ -197,7 +197,9 @@ class Cut:
         return asdict(self)
 
 
-def describe_no_room(total: int) -> str:
+def describe_no_room(total: int, most: int) -> str:
+    if most < total:
+        return f"no room: {most:,} of {total:,} characters, because JSON escapes so many of them"
     return f"no room: the bundle may have {total:,} characters"
 
 
@@ -214,6 +216,7 @@ class Section:
     items: tuple[Item, ...] = ()
     max_chars: int = 0  # of its items in the first pass
     pinned: bool = False
+    verbatim: bool = False  # its quotation marks stay as they are, whatever JSON makes of them
     rank: int = 0  # which section gets room first
     tail: str = ""
     lead: str = "\n"  # between the title and the first item
@@ -229,6 +232,13 @@ class Section:
         if self.pinned:
             return self
         return replace(self, items=tuple(item.shorten(max_chars) for item in self.items))
+
+    def soften_quotes(self) -> Section:
+        """With marks that JSON does not escape. Pinned and verbatim sections stay as they are."""
+        if self.pinned or self.verbatim:
+            return self
+        items = [replace(item, text=item.text.replace('"', "'")) for item in self.items]
+        return replace(self, items=tuple(items))
 
     def write(self, items: Sequence[str], left_out: int) -> str:
         """The section with these items, and with the number of those that are left out."""
@@ -313,6 +323,7 @@ class Layout:
 
     head: Head
     total: int
+    most: int  # less than the total where JSON would be too long
     has_notice: bool
     has_legend: bool
     shown: tuple[ShownSection, ...]
@@ -323,7 +334,7 @@ class Layout:
         cuts = []
         notice = self.head.notice
         if notice and not self.has_notice:
-            why = describe_no_room(self.total)
+            why = describe_no_room(self.total, self.most)
             cuts.append(Cut("notice", notice, OURS, reason=why))
         for shown in self.shown:
             cuts += shown.cut

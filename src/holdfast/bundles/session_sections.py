@@ -50,6 +50,7 @@ def make_request(gathered: Gathered) -> Section:
         f"LAST REQUEST (user{to}, {said_at})",
         items[:PROSE_LINES],
         held=hold_back("request", items[PROSE_LINES:], why),
+        verbatim=True,
     )
 
 
