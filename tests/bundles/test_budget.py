@@ -592,6 +592,6 @@ def test_sections_that_are_left_out_whole_are_named_in_the_last_line():
     layout = budget.fit(HEAD, [first, *low, more], 700)
 
     text = render.render(layout)
-    assert text.endswith("\nMore: load\nLeft out: files 5, scratchpad 5")
+    assert text.endswith("\nMore: load (files 5, scratchpad 5)")
     assert len(text) <= 700
-    assert render.explain_lines(layout)[-1].text == "Left out: files 5, scratchpad 5"
+    assert render.explain_lines(layout)[-1].text == "More: load (files 5, scratchpad 5)"

@@ -62,8 +62,8 @@ BEGINNINGS = (
     r"LAST REQUEST \(user(?: to .*)?, ",
     r"NOTES OF OTHERS, from the repository \[untrusted text [0-9a-f]{16}\]$",
     r"\[end of untrusted text [0-9a-f]{16}\]$",
-    r"More: (?:repo_context operation=load|session operation=recent)$|\+\d+ more$|$",
-    r"More: repo_context operation=load workstream_id=|Left out: [a-z]",
+    r"More: (?:repo_context operation=load|session operation=recent)(?: \([a-z 0-9,]+\))?$",
+    r"More: repo_context operation=load workstream_id=|\+\d+ more$|$",
     r"\[(?:ok|moved|changed|said)\] |D(?:\d+|\?) |\d+\. |- |>(?: |$)|\| |  ",
 )
 OURS = re.compile("|".join(BEGINNINGS))

@@ -40,7 +40,7 @@ SHORTEST = 40  # less of a sentence says nothing
 ESCAPES, STEP = 22, 50  # escaped characters that fit beside a tenth of the text, and the next try
 # How long a line may be: shorter where room is short, and in the end only its first clauses.
 LINES = (LINE_CHARS, 160, 130, NARROW_CHARS, 80)
-LEFT_OUT = "Left out: "
+NAMES_CHARS = 40  # of the sections that are left out
 SHORT_NAMES = {
     "context_sets": "sets",
     "remembered_rules": "remembered",
@@ -129,30 +129,31 @@ def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
 
 
 def _fill_and_name_rest(sections: Sequence[Section], room: int) -> tuple[_Page, str]:
-    """The room of the last line is kept free before the page is filled again."""
-    most = min(LINE_CHARS, room // 10)  # a sign, not a list
+    """The room of what the last line adds is kept free before the page is filled again."""
+    most = min(NAMES_CHARS, room // 20)
     page = _fill_page(sections, room)
-    line = _name_left_out(page, most)
+    names = _name_left_out(page, most)
     kept_free = 0
     for _ in range(FILLED_AGAIN):
-        if len(line) < kept_free or not line:
+        if not names or len(names) <= kept_free:
             break
-        kept_free = len(line) + 1
-        page = _fill_page(sections, room - kept_free)
-        line = _name_left_out(page, most)
-    return page, _name_left_out(page, min(most, kept_free - 1))
+        kept_free = len(names)
+        page = _fill_page(sections, room - kept_free - len(" ()"))
+        names = _name_left_out(page, most)
+    return page, _name_left_out(page, kept_free)
 
 
 def _name_left_out(page: _Page, max_chars: int) -> str:
     """The sections without a line, with the number of their items, as far as they fit."""
-    line = ""
+    names = ""
     for section, text in zip(page.sections, page.texts, strict=True):
         name = SHORT_NAMES.get(section.name, section.name)
-        lead = f"{line}, " if line else LEFT_OUT
+        lead = f"{names}, " if names else ""
         longer = f"{lead}{name} {_count_left_out(section, ())}"
-        if section.items and not text and len(longer) <= max_chars:
-            line = longer
-    return line
+        has_more = section.items or section.unread
+        if has_more and not text and len(longer) <= max_chars:
+            names = longer
+    return names
 
 
 def _fill_page(sections: Sequence[Section], room: int) -> _Page:

@@ -7,6 +7,7 @@ behind a mark of ours, so that it cannot pass for a section.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast.bundles.model import BundleLine, Head, Layout, ShownSection
@@ -55,7 +56,7 @@ def render(layout: Layout) -> str:
             text += space + shown.text
         has_neighbour = bool(shown.text)
     if layout.left_out:
-        text += f"\n{layout.left_out}"
+        text += f" ({layout.left_out})"
     return text
 
 
@@ -77,7 +78,7 @@ def explain_lines(layout: Layout) -> list[BundleLine]:
         if shown.text:
             lines += _explain_section(shown)
     if layout.left_out:
-        lines.append(BundleLine("left_out", layout.left_out))
+        lines[-1] = replace(lines[-1], text=f"{lines[-1].text} ({layout.left_out})")
     return lines
 
 
