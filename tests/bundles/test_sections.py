@@ -50,6 +50,20 @@ def judging(gathered: Gathered, **changes: object) -> Gathered:
     return replace(gathered, judged=replace(gathered.judged, **changes))
 
 
+def test_what_merged_branches_have_beyond_the_first_is_counted():
+    more = {"accepted": 6, "rejected": 4, "open": 2, "checklist": 5}
+    inherited = replace(NEW_BRANCH.judged.inherited, more=more)
+
+    told = judging(NEW_BRANCH, inherited=inherited)
+
+    text = text_of(told)
+    assert "NEXT 1. (feat/letters) migration 0044  +5 more\n" in text
+    assert "\n+6 more\nREJECTED\n" in text
+    assert "\n+4 more\n" in text
+    assert text.endswith("(open 2)"), "nothing of these is shown"
+    assert "\n+12 more\n" in text_of(replace(told, phase="planning"))
+
+
 def test_further_entries_of_a_scratchpad_are_counted_and_explained():
     pad = {
         "next_steps": [f"S{n} do" for n in range(300)],

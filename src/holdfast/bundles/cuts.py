@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from holdfast.bundles.model import LINE_CHARS, LIST_READ, Cut, Item, Section, WorkingNotes
+from holdfast.bundles.model import LINE_CHARS, Cut, Item, Section
 from holdfast.bundles.quoting import PROSE_CHARS, quote
 
 
@@ -24,15 +24,12 @@ def list_section(
     return Section(name, title, tuple(items), held=tuple(held), **more)
 
 
-def count_unread(section: Section, notes: WorkingNotes) -> Section:
-    """With the number of the entries that a scratchpad has beyond those that were read."""
-    unread = notes.unread.get(section.name, 0)
+def count_unread(section: Section, unread: int, source: str, why: str) -> Section:
+    """With the number of further entries, which were not looked at one by one."""
     if not unread:
         return section
-    text = f"{unread:,} more entries"
-    why = f"only the first {LIST_READ} of a list are read"
-    cut = Cut(section.name, text, notes.source, reason=why)
-    return replace(section, unread=unread, gone=(*section.gone, cut))
+    cut = Cut(section.name, f"{unread:,} more entries", source, reason=why)
+    return replace(section, unread=section.unread + unread, gone=(*section.gone, cut))
 
 
 def hold_back(section: str, items: Iterable[Item], why: str) -> tuple[Cut, ...]:

@@ -327,7 +327,7 @@ class Layout:
     has_notice: bool
     has_legend: bool
     shown: tuple[ShownSection, ...]
-    left_out: str = ""  # the last line: which sections are left out whole
+    left_out: str = ""  # which sections are left out whole, for the last line
 
     @property
     def cut(self) -> tuple[Cut, ...]:
