@@ -113,7 +113,6 @@ def fill_every_field(
         context_sets={text: [text] * 3},
         context_source=text,
         request=LastRequest(text, text, NOW, text),
-        request_before=LastRequest(text, text, NOW),
         last_session=LastSession(text, NOW, "cut off at", f"{text}2", text),
         notes=WorkingNotes(text, text, *[(text, text)] * 6),
         missing=frozenset([text]),

@@ -329,7 +329,7 @@ def test_the_section_with_the_higher_rank_gets_room_first_whatever_its_position(
         replace(HEAD, notice=""), [last, first], len(render.write_head_line(HEAD)) + 310
     )
 
-    assert [len(shown.items) for shown in layout.shown] == [0, 16]
+    assert [len(shown.items) for shown in layout.shown] == [0, 15]
     assert len(layout.shown[0].cut) == 20
 
 
@@ -533,24 +533,65 @@ def make_of(name: str, items: tuple[Item, ...], *, rank: int) -> Section:
     return Section(name, name.upper(), items, max_chars=2_000, rank=rank)
 
 
-def test_a_text_full_of_quotes_is_shorter_so_that_its_json_is_not_too_long():
+def fits_an_answer(text: str) -> bool:
+    """Whether an answer that holds it keeps to 1.1 times the text and 150 characters."""
+    data = {"bundle": {"id": "0" * 36, "text": text}}
+    answer = {"status": "ok", "data": data, "warnings": [], "next_actions": []}
+    return len(json.dumps(answer, ensure_ascii=False)) <= 1.1 * len(text) + 150
+
+
+def test_notes_full_of_quotes_are_shown_with_marks_that_json_does_not_escape():
+    noted = tuple(Item(f'{number} maps "a" to "b" in "c"', "source") for number in range(90))
+
+    layout = budget.fit(HEAD, [make_of("notes", noted, rank=0)], 1_700)
+
+    text = render.render(layout)
+    assert "1 maps 'a' to 'b' in 'c'" in text
+    assert len(text) > 1_650
+    assert fits_an_answer(text)
+    assert all(cut.reason.endswith("may have 1,700 characters") for cut in layout.cut)
+
+
+def test_a_verbatim_text_keeps_its_quotes_and_is_shorter_so_that_its_json_is_not_too_long():
     plain = tuple(Item(f"{number} a line that holds no quotes", "source") for number in range(20))
     pasted = tuple(Item(f'> {{"key": "{number}", "a": "b"}}', "event") for number in range(60))
-    parts = [
-        make_of("plain", plain, rank=0),
-        make_of("request", pasted, rank=1),
-    ]
+    request = replace(make_of("request", pasted, rank=1), verbatim=True)
 
-    text = render.render(budget.fit(HEAD, parts, 1_700))
+    layout = budget.fit(HEAD, [make_of("plain", plain, rank=0), request], 1_700)
 
-    assert 1_300 < len(text) < 1_650
-    assert len(json.dumps(text, ensure_ascii=False)) <= 1.1 * 1_700 + 40
+    text = render.render(layout)
+    assert '{"key": "1"' in text
+    assert 900 < len(text) < 1_650
+    assert fits_an_answer(text)
+    assert any("because JSON escapes so many of them" in cut.reason for cut in layout.cut)
+
+
+def test_a_text_of_little_but_backslashes_stays_as_long_as_it_may_be():
+    """No shorter text would keep the bound, and half a text is worth less than a few characters."""
+    noted = tuple(Item(f"{number} " + "\\d \\w " * 12, "source") for number in range(60))
+
+    assert len(render.render(budget.fit(HEAD, [make_of("notes", noted, rank=0)], 1_700))) > 1_600
 
 
 @several
 @given(many, totals)
-def test_the_json_of_a_text_is_not_much_longer_than_the_text(parts, total):
+def test_the_answer_with_a_text_is_not_much_longer_than_the_text(parts, total):
     layout = fit_or_none(parts, total)
     if layout and total > budget.LEAST + budget.STEP:
         text = render.render(layout)
-        assert len(json.dumps(text, ensure_ascii=False)) <= 1.1 * total + 50
+        assert layout.most > total // 2
+        assert fits_an_answer(text) or layout.most == total
+
+
+def test_sections_that_are_left_out_whole_are_named_in_the_last_line():
+    entries = tuple(Item(f"{n} " + "words " * 14, "source") for n in range(12))
+    first = Section("next", "NEXT", entries, max_chars=900, rank=1)
+    low = [Section(name, name.upper(), entries[:5], rank=2) for name in ("files", "notes")]
+    more = Section("more", "More: load", pinned=True)
+
+    layout = budget.fit(HEAD, [first, *low, more], 700)
+
+    text = render.render(layout)
+    assert text.endswith("\nMore: load (files 5, scratchpad 5)")
+    assert len(text) <= 700
+    assert render.explain_lines(layout)[-1].text == "More: load (files 5, scratchpad 5)"

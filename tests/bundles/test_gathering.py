@@ -36,15 +36,15 @@ async def test_a_session_with_one_turn_is_handed_the_one_before(bundles, session
     assert "> go on" not in text
 
 
-async def test_a_session_with_two_turns_is_handed_its_own_last_request_first(bundles, sessions):
-    """Its client may have lost the first, as after compaction; the other's stays in one line."""
+async def test_a_session_with_two_turns_is_handed_its_own_last_request_alone(bundles, sessions):
+    """Its client may have lost the first, as after compaction; the other's was answered before."""
     await start(sessions, "something else", "and more of it")
     own = await start(sessions, "stop after 3", "and count the first")
 
     text = (await bundles.build("implementation", session_id=own.id)).text
 
-    assert "> and count the first\nLast session's request (" in text
-    assert "): and more of it\n" in text
+    assert "> and count the first\n" in text
+    assert "and more of it" not in text
 
 
 async def test_a_session_alone_is_handed_its_own_request(bundles, sessions):
@@ -149,11 +149,6 @@ async def test_a_bundle_masks_what_it_quotes_and_asks_memories_in_the_words_of_t
     assert bundle.text.count("[REDACTED:") >= 4
     assert "log in, the admin password is hunter2" in asked
     assert (await bundles.build("planning", worktree="/w")).text.count("[REDACTED:") >= 4
-    own = await start(sessions, "go on")
-    await sessions.append_event(own.id, "user_message", "user", "and now the letters")
-    later = await bundles.build("planning", worktree="/w", session_id=own.id)
-    assert "Last session's request" in later.text
-    assert "hunter2" not in later.text
 
 
 async def test_an_address_or_a_path_that_cannot_be_is_never_missing(bundles, sessions, tmp_path):
@@ -228,7 +223,6 @@ async def test_a_running_session_keeps_what_the_one_before_left_turn_after_turn(
     text = (await bundles.build(session_id=own.id)).text
 
     assert "> and go on\n" in text
-    assert "stop after 3" in text
     assert "the fee" in text
     assert "BLOCKED finance" in text
     assert "a table" in text
@@ -360,7 +354,7 @@ async def test_what_was_cut_of_the_session_before_is_one_call_away(journal, sess
 
     assert short.endswith(recent)
     assert long.endswith(f"{recent} · session operation=state session_id={last.id}")
-    assert noted.endswith("More: repo_context operation=load · operation=bundle detail=true")
+    assert "\nMore: repo_context operation=load · operation=bundle detail=true" in noted
 
 
 async def test_the_session_that_a_person_resumed_is_handed_to_the_next_agent(bundles, sessions):

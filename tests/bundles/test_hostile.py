@@ -59,12 +59,12 @@ BEGINNINGS = (
     r'CLAIMS (?:[\d a-z,:]+) hold(?: here)? \("done" needs lines or an exit code\)$',
     r"SUMMARY \(|GOAL(?: \[older tree\])? |NEXT |BLOCKED |OPEN D|FILES |SET |ENVIRONMENT ",
     r"WORKSTREAM|NOTE: |REPO |CHANGED |FAILS |WORKS HERE |LAST RUN |LAST PASS ",
-    r"LAST REQUEST \(user(?: to .*)?, |Last session's request \(",
+    r"LAST REQUEST \(user(?: to .*)?, ",
     r"NOTES OF OTHERS, from the repository \[untrusted text [0-9a-f]{16}\]$",
     r"\[end of untrusted text [0-9a-f]{16}\]$",
-    r"More: (?:repo_context operation=load|session operation=recent)$|\+\d+ more$|$",
-    r"More: repo_context operation=load workstream_id=",
-    r"\[(?:ok|moved|changed|said)\] |D(?:\d+|\?) |\d+\. |- |> |\| |  ",
+    r"More: (?:repo_context operation=load|session operation=recent)(?: \([a-z 0-9,]+\))?$",
+    r"More: repo_context operation=load workstream_id=|\+\d+ more$|$",
+    r"\[(?:ok|moved|changed|said)\] |D(?:\d+|\?) |\d+\. |- |>(?: |$)|\| |  ",
 )
 OURS = re.compile("|".join(BEGINNINGS))
 ONCE = (
@@ -121,7 +121,9 @@ def check(gathered: Gathered, limit: int | None = None) -> str:
         assert "STALE" in repo
     assert len(MARK.findall(text)) == len(verdicts) + explained
     assert "<system" not in text
-    assert "</" not in text
+    # What the user said keeps its tags, but for those of speakers.
+    assert not [line for line in lines if "</" in line and not line.startswith("> ")]
+    assert "</system" not in text
     check_fence(lines)
     long = [line for line in lines if len(line) > LINE_CHARS]
     assert not [line for line in long if not line.startswith(UNBOUNDED)]

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.bundles.model import WorkingNotes
-from holdfast.bundles.scratchpad import MOST, VALUE_CHARS, read_notes, read_scratchpad
+from holdfast.bundles.model import LIST_READ, WorkingNotes
+from holdfast.bundles.scratchpad import OTHER_CHARS, VALUE_CHARS, read_notes, read_scratchpad
 from holdfast.sessions.model import SessionNotes
 
 SOURCE = "scratchpad of s-1"
@@ -69,10 +69,13 @@ def test_a_next_step_is_found_by_the_names_that_agents_give_it(name):
         (7, ("7",)),
         (True, ("true",)),
         ({"what": "finance"}, ('{"what": "finance"}',)),
-        ([["a"], None, "", "b"], ('["a"]', "null", "b")),
+        ([["a"], None, "", "b"], ('["a"]', "b")),
         (None, ()),
         ("", ()),
         ([], ()),
+        ([None], ()),
+        (" \n\t", ()),
+        (["\u200b", " x "], ("x",)),
     ],
 )
 def test_a_value_of_another_type_is_shown_as_text(value, shown):
@@ -81,6 +84,12 @@ def test_a_value_of_another_type_is_shown_as_text(value, shown):
 
 def test_a_list_as_task_is_one_line():
     assert read_scratchpad({"current_task": ["a", "b"]}, SOURCE).task == "a · b"
+
+
+def test_blanks_and_nothing_are_no_notes():
+    blank = {"current_task": "   ", "handoff_context": "\n", "blockers": [None], "x": " "}
+
+    assert read_scratchpad(blank, SOURCE) == WorkingNotes(source=SOURCE)
 
 
 def test_a_handoff_that_is_not_an_object_is_a_note():
@@ -95,10 +104,12 @@ def test_ten_thousand_entries_cost_no_more_than_the_first():
 
     notes = read_scratchpad(pad, SOURCE)
 
-    assert len(notes.next_steps) == len(notes.blockers) == len(notes.in_progress) == MOST
-    assert len(notes.others) == MOST
-    size = sum(map(len, [notes.task, *notes.next_steps, *notes.others]))
-    assert size <= (2 * MOST + 1) * (MOST + 1) * VALUE_CHARS
+    assert len(notes.next_steps) == len(notes.blockers) == len(notes.in_progress) == LIST_READ
+    assert len(notes.others) == LIST_READ
+    assert max(map(len, notes.others)) <= OTHER_CHARS + 20
+    assert max(map(len, notes.next_steps)) <= VALUE_CHARS
+    assert notes.unread["next"] == notes.unread["blocked"] == 10_000 - LIST_READ
+    assert notes.unread["notes"] > 9_000
 
 
 @given(st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=9), VALUES, max_size=9))

@@ -155,7 +155,7 @@ async def test_memories_are_asked_for_what_the_work_is_about(bundles):
 
     bundle = await bundles.build("planning")
 
-    assert asked == [("dunning letters", 3)]
+    assert asked == [("dunning letters", 20)]
     assert bundle.sections[-2].items[0].source == "memory m-1, relevance 0.90"
     assert "- The letter service answers 409 [said] explicit, 09:04" in bundle.text
 

@@ -84,6 +84,56 @@ def test_scope_belongs_to_the_goal(sentence):
     assert split_summary(sentence).goal == (sentence,)
 
 
+@pytest.mark.parametrize(
+    ("ending", "steps"),
+    [
+        ("Next steps:\n- wire it\n- test it", ["wire it", "test it"]),
+        ("Next steps:\n1. Wire it. Soon.\n2. Test it", ["Wire it. Soon.", "Test it"]),
+        ("Next steps, in this order:\n* wire it\n* test it", ["wire it", "test it"]),
+        ("\n\n## Next\n\n- [ ] wire it\n- [x] test it", ["wire it"]),
+        ("\n**Next steps**\nWire it. Test it.", ["Wire it. Test it."]),
+        ("Next: wire it. Then test it. Then ask ops.", ["wire it.", "test it.", "ask ops."]),
+        (
+            "Next: wire it; see https://x.y/z?a=b. (Ask.)",
+            ["wire it; see https://x.y/z?a=b.", "(Ask.)"],
+        ),
+        (
+            "Next step is the fee. Afterwards the table.",
+            ["Next step is the fee.", "Afterwards the table."],
+        ),
+        ("What's left:\n1) wire it\n2) test it\nAll else is done.", ["wire it", "test it"]),
+        ("Next steps:", []),
+    ],
+)
+def test_what_is_listed_below_a_heading_or_after_a_colon_are_steps(ending, steps):
+    parts = split_summary(f"Letters are queued. {ending}")
+
+    assert parts.list_steps() == steps
+    assert parts.rest[0] == "Letters are queued."
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["What we are after: {}", "Goal: {}", "Aim: {}", "We want: {}", "**Goal**: {}", "## Goal\n{}"],
+)
+def test_a_goal_is_found_by_what_stands_before_it(text):
+    goal = "a guest pays once."
+
+    assert split_summary(text.format(goal) + "\n## Next\n- the fee").list_goals() == [goal]
+
+
+@pytest.mark.parametrize("mark", ["- ", "1. ", "- [ ] "])
+def test_steps_that_are_a_list_stand_in_a_bundle_one_by_one(mark):
+    text = f"Letters are queued. Next steps:\n{mark}wire it\n{mark}test it"
+    summary = {"text": text, "updated_at": at(16, 12, 50)}
+    context = noting(IMPLEMENTATION.judged.context, working_summary=summary, checklist=[])
+    judged = replace(IMPLEMENTATION.judged, context=context, staleness=Staleness(False))
+
+    shown = text_of(replace(IMPLEMENTATION, judged=judged))
+
+    assert "NEXT summary: wire it  then: test it\n" in shown
+
+
 @pytest.mark.parametrize("text", [None, "", " \n ", 7])
 def test_no_text_has_no_parts(text):
     assert split_summary(text) == SummaryParts()

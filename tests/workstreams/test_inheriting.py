@@ -104,6 +104,7 @@ async def test_what_was_merged_follows_the_notes_of_a_branch_within_the_same_lim
         ("one", "one 2"),
     ]
     assert [step.of for step in judged.inherited.steps] == ["three", "two", "one"]
+    assert dict(judged.inherited.more) == {"accepted": 6, "checklist": 6}
 
 
 async def test_main_has_what_was_merged_into_it_beside_its_own(repo: Repo, work: WorkstreamService):

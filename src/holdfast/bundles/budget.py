@@ -5,8 +5,8 @@ goes to the other sections in the order of rank, in two passes: in the first eac
 maximum, in the second all that is left. Where an item does not fit, as much of it stands as room
 allows, and the pass is over: nothing of a lower rank stands while something of a higher rank was
 cut for room. Lines are shortened first (`LINES`), at last to their first clauses, so that more of
-them stand. A section keeps its items from the first on and counts the rest. Whatever is missing or
-shortened is a cut with its reason.
+them stand. A section keeps its items from the first on and counts the rest. The last line names the
+sections that are left out whole. Whatever is missing or shortened is a cut with its reason.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from holdfast.bundles.clauses import cut_after_word
 from holdfast.bundles.model import (
@@ -37,9 +37,19 @@ from holdfast.ground.text import ELLIPSIS, cut
 
 LEAST = 450
 SHORTEST = 40  # less of a sentence says nothing
-ESCAPES, STEP = 40, 50  # escaped characters that fit beside a tenth of the total, and the next try
+ESCAPES, STEP = 22, 50  # escaped characters that fit beside a tenth of the text, and the next try
 # How long a line may be: shorter where room is short, and in the end only its first clauses.
 LINES = (LINE_CHARS, 160, 130, NARROW_CHARS, 80)
+NAMES_CHARS = 40  # of the sections that are left out
+SHORT_NAMES = {
+    "context_sets": "sets",
+    "remembered_rules": "remembered",
+    "last_run": "last run",
+    "last_pass": "last pass",
+    "notes": "scratchpad",
+    "others": "notes of others",
+}
+FILLED_AGAIN = 3  # so often at most, because less room may leave out more
 TOTALS = {"planning": 2_200, "implementation": 1_700}
 
 
@@ -54,30 +64,43 @@ def total_for(phase: str, *limits: int | None) -> int:
 
 
 def fit(head: Head, sections: Sequence[Section], total: int) -> Layout:
-    """Shorter than the total where so much of it is escaped that its JSON would be too long."""
-    most = total
-    layout = _fit_into(head, sections, total, most)
-    while most - STEP >= LEAST and _count_as_json(layout) > total + total // 10 + ESCAPES:
+    """Where JSON escapes so much that its bound is passed, notes get marks that cost less.
+
+    If these are not enough, the text is shorter, as long as at least half of it stands.
+    """
+    layout = _fit_into(head, sections, total, total)
+    if _is_within_bound(layout):
+        return layout
+    softened = [section.soften_quotes() for section in sections]
+    tries = [_fit_into(head, softened, total, total)]
+    most = total - STEP
+    while most >= max(LEAST, total // 2) and not _is_within_bound(tries[-1]):
+        tries.append(_fit_into(head, softened, total, most))
         most -= STEP
-        layout = _fit_into(head, sections, total, most)
-    return layout
+    return tries[-1] if _is_within_bound(tries[-1]) else tries[0]
 
 
-def _count_as_json(layout: Layout) -> int:
-    return len(json.dumps(render(layout), ensure_ascii=False))
+def _is_within_bound(layout: Layout) -> bool:
+    """Whether the text as JSON leaves room for the rest of an answer."""
+    text = render(layout)
+    escaped = len(json.dumps(text, ensure_ascii=False)) - len(text)
+    return escaped <= len(text) // 10 + ESCAPES
 
 
 def _fit_into(head: Head, sections: Sequence[Section], total: int, most: int) -> Layout:
     room = _find_free_room(head, sections, total) - (total - most)
     has_notice, room = _afford(head.notice, room, total)
     has_legend, room = _afford(_write_legend_for(head, sections), room, total)
-    page = _fill_page(sections, room)
+    no_room = describe_no_room(total, most)
+    page, left_out = _fill_and_name_rest(sections, room)
     return Layout(
         head=head,
         total=total,
+        most=most,
         has_notice=has_notice,
         has_legend=has_legend,
-        shown=tuple(_show(page, at, whole, total) for at, whole in enumerate(sections)),
+        shown=tuple(_show(page, at, whole, no_room) for at, whole in enumerate(sections)),
+        left_out=left_out,
     )
 
 
@@ -105,12 +128,41 @@ def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
     return False, room
 
 
+def _fill_and_name_rest(sections: Sequence[Section], room: int) -> tuple[_Page, str]:
+    """The room of what the last line adds is kept free before the page is filled again."""
+    most = min(NAMES_CHARS, room // 20)
+    page = _fill_page(sections, room)
+    names = _name_left_out(page, most)
+    kept_free = 0
+    for _ in range(FILLED_AGAIN):
+        if not names or len(names) <= kept_free:
+            break
+        kept_free = len(names)
+        page = _fill_page(sections, room - kept_free - len(" ()"))
+        names = _name_left_out(page, most)
+    return page, _name_left_out(page, kept_free)
+
+
+def _name_left_out(page: _Page, max_chars: int) -> str:
+    """The sections without a line, with the number of their items, as far as they fit."""
+    names = ""
+    for section, text in zip(page.sections, page.texts, strict=True):
+        name = SHORT_NAMES.get(section.name, section.name)
+        lead = f"{names}, " if names else ""
+        longer = f"{lead}{name} {_count_left_out(section, ())}"
+        has_more = section.items or section.unread
+        if has_more and not text and len(longer) <= max_chars:
+            names = longer
+    return names
+
+
 def _fill_page(sections: Sequence[Section], room: int) -> _Page:
     """With lines as long as they may be while the first pass shows everything that it should."""
     for line_chars in LINES:
         page = _Page([section.shorten(line_chars) for section in sections], room)
         if page.fill():
             break
+    page.reclaim()
     page.lengthen(sections)
     return page
 
@@ -132,6 +184,13 @@ class _Page:
         is_enough = self._fill_once(places, _count_first)
         self._fill_once(places, _count_all)
         return is_enough
+
+    def reclaim(self) -> None:
+        """Fill the room that was counted for empty lines between sections that are attached."""
+        for before, at in pairwise(range(len(self.sections))):
+            if self.sections[at].attached and self.texts[before] and self.texts[at]:
+                self.room += len(BETWEEN) - 1
+        self._fill_once(self._list_by_rank(), _count_all)
 
     def lengthen(self, whole: Sequence[Section]) -> None:
         """Give the room that is left to lines that were shortened, by rank."""
@@ -218,7 +277,7 @@ def _write(section: Section, kept: Sequence[Item]) -> str:
 
 
 def _count_left_out(section: Section, kept: Sequence[Item]) -> int:
-    return len(section.items) - len(kept) + len(section.held)
+    return len(section.items) - len(kept) + len(section.held) + section.unread
 
 
 def _count_chars(text: str) -> int:
@@ -251,20 +310,19 @@ def _leave_short_reason(item: Item, body: str, room: int) -> str:
 # --- what became of a section ---------------------------------------------------------------------
 
 
-def _show(page: _Page, at: int, section: Section, total: int) -> ShownSection:
+def _show(page: _Page, at: int, section: Section, no_room: str) -> ShownSection:
     kept, text = page.kept[at], page.texts[at]
     return ShownSection(
         section=section,
         items=kept,
         left_out=_count_left_out(section, kept),
         text=text,
-        cut=(*_list_cuts(section, kept, text, total), *section.held, *section.gone),
+        cut=(*_list_cuts(section, kept, text, no_room), *section.held, *section.gone),
     )
 
 
-def _list_cuts(section: Section, kept: Sequence[Item], text: str, total: int) -> list[Cut]:
+def _list_cuts(section: Section, kept: Sequence[Item], text: str, no_room: str) -> list[Cut]:
     name = section.name
-    no_room = describe_no_room(total)
     first = _count_first(section)
     cuts = []
     for number, item in enumerate(section.items[len(kept) :], start=len(kept)):

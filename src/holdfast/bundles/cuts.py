@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from holdfast.bundles.model import LINE_CHARS, Cut, Item, Section
@@ -21,6 +22,14 @@ def list_section(
     if not items:
         title = ""
     return Section(name, title, tuple(items), held=tuple(held), **more)
+
+
+def count_unread(section: Section, unread: int, source: str, why: str) -> Section:
+    """With the number of further entries, which were not looked at one by one."""
+    if not unread:
+        return section
+    cut = Cut(section.name, f"{unread:,} more entries", source, reason=why)
+    return replace(section, unread=section.unread + unread, gone=(*section.gone, cut))
 
 
 def hold_back(section: str, items: Iterable[Item], why: str) -> tuple[Cut, ...]:

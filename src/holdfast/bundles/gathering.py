@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 PATHS_LOOKED_AT = 100
 TURNS_GONE_ON = 2
-RECALLED = 3  # for each query
+RECALLED = 20  # for each query; the room of a bundle decides how many are shown
 NO_RECEIPT = "b-0000"  # as long as the one that takes its place
 QUERY_CHARS = 500
 REQUEST_CHARS = 4_000
@@ -104,7 +104,7 @@ class Gatherer:
     async def gather(self, wanted: BundleRequest) -> Gathered:
         judged = await self._find_judged(wanted)
         earlier = await self._find_earlier_session(wanted)
-        request, request_before = await self._find_requests(wanted, earlier)
+        request = await self._find_request(wanted, earlier)
         reminding = await self._find_reminding_session(wanted, earlier)
         repo, branch = _name_work(judged, earlier or wanted.session)
         notes = await self._read_notes(wanted, earlier, branch if judged else None)
@@ -122,7 +122,6 @@ class Gatherer:
             context_sets=sets,
             context_source=_name_session(reminding),
             request=request,
-            request_before=request_before,
             last_session=await self._find_last_session(wanted, earlier),
             notes=notes,
             missing=await off_loop(_list_missing, paths, wanted.place),
@@ -159,21 +158,19 @@ class Gatherer:
             wanted.place, wanted.session_id, until=wanted.began_at
         )
 
-    async def _find_requests(
+    async def _find_request(
         self, wanted: BundleRequest, earlier: Session | None
-    ) -> tuple[LastRequest | None, LastRequest | None]:
-        """The last request, and the one of the session before where the first is not that one.
-
-        The session's own comes first once it has gone on for some turns, of which its client may
-        have lost the first; one that has just begun is handed what came before it.
+    ) -> LastRequest | None:
+        """Its own once a session has gone on for some turns, of which its client may have lost
+        the first; one that has just begun is handed what came before it.
         """
         before = await self._find_earlier_request(wanted, earlier)
         if wanted.session is None:
-            return before, None
+            return before
         newest = await self.sessions.list_requests(wanted.session.id, TURNS_GONE_ON, REQUEST_CHARS)
         if before is None or len(newest) >= TURNS_GONE_ON:
-            return _make_request(next(iter(newest), None)), before
-        return before, None
+            return _make_request(next(iter(newest), None))
+        return before
 
     async def _find_earlier_request(
         self, wanted: BundleRequest, earlier: Session | None

@@ -24,7 +24,6 @@ def mask_quoted(gathered: Gathered) -> Gathered:
     return replace(
         gathered,
         request=_mask_request(gathered.request, key),
-        request_before=_mask_request(gathered.request_before, key),
         last_session=last and replace(last, environment=_mask(last.environment, key)),
         notes=replace(notes, **_mask(vars(notes), key)),
         context_sets=_mask(gathered.context_sets, key),
@@ -39,6 +38,8 @@ def _mask_request(request: LastRequest | None, key: bytes) -> LastRequest | None
 
 
 def _mask(value: Any, key: bytes) -> Any:
+    if isinstance(value, int):
+        return value
     if isinstance(value, str):
         return redact(value, key=key).text
     if isinstance(value, Mapping):

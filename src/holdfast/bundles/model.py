@@ -25,6 +25,7 @@ LINE_CHARS = 200
 NARROW_CHARS = 115  # lines become shorter than this only where a clause ends
 STALE_SHOWN = 3  # a reader who meets ten warnings reads none
 CONTINUED = "\n  "
+LIST_READ = 200  # of the entries of a list, more than the longest bundle has room for
 
 
 # --- gathered -------------------------------------------------------------------------------------
@@ -68,6 +69,7 @@ class WorkingNotes:
     files: tuple[str, ...] = ()  # the specification, artifacts
     decisions: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    unread: Mapping[str, int] = field(default_factory=dict)  # further entries, by section
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,6 @@ class Gathered:
     context_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     context_source: str = "context set"
     request: LastRequest | None = None
-    request_before: LastRequest | None = None  # of the last session, where `request` is its own
     last_session: LastSession | None = None
     notes: WorkingNotes = WorkingNotes()
     missing: frozenset[str] = frozenset()  # of the paths in sets and notes, those without a file
@@ -196,7 +197,9 @@ class Cut:
         return asdict(self)
 
 
-def describe_no_room(total: int) -> str:
+def describe_no_room(total: int, most: int) -> str:
+    if most < total:
+        return f"no room: {most:,} of {total:,} characters, because JSON escapes so many of them"
     return f"no room: the bundle may have {total:,} characters"
 
 
@@ -213,6 +216,7 @@ class Section:
     items: tuple[Item, ...] = ()
     max_chars: int = 0  # of its items in the first pass
     pinned: bool = False
+    verbatim: bool = False  # its quotation marks stay as they are, whatever JSON makes of them
     rank: int = 0  # which section gets room first
     tail: str = ""
     lead: str = "\n"  # between the title and the first item
@@ -221,12 +225,20 @@ class Section:
     attached: bool = False  # follows the section before it without an empty line
     held: tuple[Cut, ...] = ()  # kept out by a rule, and counted as "+N more"
     gone: tuple[Cut, ...] = ()  # not counted: missing now, shown elsewhere or shortened
+    unread: int = 0  # further entries that were not looked at, and are counted as "+N more"
 
     def shorten(self, max_chars: int) -> Section:
         """With lines of so many characters at most. Pinned sections and prose stay as they are."""
         if self.pinned:
             return self
         return replace(self, items=tuple(item.shorten(max_chars) for item in self.items))
+
+    def soften_quotes(self) -> Section:
+        """With marks that JSON does not escape. Pinned and verbatim sections stay as they are."""
+        if self.pinned or self.verbatim:
+            return self
+        items = [replace(item, text=item.text.replace('"', "'")) for item in self.items]
+        return replace(self, items=tuple(items))
 
     def write(self, items: Sequence[str], left_out: int) -> str:
         """The section with these items, and with the number of those that are left out."""
@@ -311,16 +323,18 @@ class Layout:
 
     head: Head
     total: int
+    most: int  # less than the total where JSON would be too long
     has_notice: bool
     has_legend: bool
     shown: tuple[ShownSection, ...]
+    left_out: str = ""  # which sections are left out whole, for the last line
 
     @property
     def cut(self) -> tuple[Cut, ...]:
         cuts = []
         notice = self.head.notice
         if notice and not self.has_notice:
-            why = describe_no_room(self.total)
+            why = describe_no_room(self.total, self.most)
             cuts.append(Cut("notice", notice, OURS, reason=why))
         for shown in self.shown:
             cuts += shown.cut

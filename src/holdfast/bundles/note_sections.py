@@ -51,7 +51,6 @@ from holdfast.workstreams.staleness import EDITED
 POINTER = "file pointer"
 GONE = "its evidence is gone"
 
-_GOAL_WORD = re.compile(r"^\s*goals?\s*[:=-]\s*", re.IGNORECASE)
 _DECISION_ID = re.compile(r"D[0-9]{1,7}")
 
 
@@ -237,7 +236,7 @@ def mark_summary(judged: JudgedContext) -> str:
 def make_goal(judged: JudgedContext) -> Section:
     """What the work is for, and what not."""
     title = f"GOAL{mark_summary(judged)}"
-    sentences = [_GOAL_WORD.sub("", goal) for goal in split_own_summary(judged).goal]
+    sentences = split_own_summary(judged).list_goals()
     lines = [write_line("", goal, keep=len(title) + 1) for goal in sentences]
     items = [Item(line, "working summary", is_prose=True) for line in lines]
     gone = list_cut_lines("goal", zip(sentences, items, strict=True))

@@ -147,7 +147,7 @@ def _list_summary(judged: JudgedContext, *, about_next: bool) -> list[NotedItem]
     parts = split_summary(summary.text)
     sentences: Iterable[str] = (*parts.goal, *parts.rest)
     if about_next:
-        sentences = parts.following
+        sentences = parts.list_steps()
     return [_write(name, sentence, source="working summary") for sentence in sentences]
 
 

@@ -6,13 +6,15 @@ import re
 from datetime import UTC, datetime
 
 from holdfast.bundles.model import LINE_CHARS
-from holdfast.ground.fence import one_line
+from holdfast.ground.fence import keep_words, one_line
 from holdfast.ground.text import cut
 
 NAME_CHARS, WORD_CHARS, LABEL_CHARS = 60, 40, 120
 TEXT_CHARS, PATH_CHARS, PROSE_CHARS = 200, 180, 8_000
 READ_TIMES = 20  # so many times the shown length is read; only unseen characters fill more
 COMMIT_CHARS = 7
+TAB_CHARS, INDENT_CHARS = 4, 40
+BLANK_LINES = 2  # in a row
 
 _OUR_MARK = re.compile(r"\[(?=\s*(?:ok|moved|changed|gone|said)\s*\])", re.IGNORECASE)
 _COMMIT_ID = re.compile(r"[0-9a-f]{40,64}")
@@ -37,6 +39,29 @@ def quote_lines(text: object) -> list[str]:
         return []
     quoted = [quote(line, PROSE_CHARS) for line in text[:PROSE_CHARS].splitlines()]
     return [line for line in quoted if line]
+
+
+def quote_request(text: object) -> list[str]:
+    """The lines of what the user said, with blank ones and indentation, as far as that is sane.
+
+    The user's words are not those of a stranger, so angle brackets and backticks stay. Each line
+    stands behind a mark of ours; only our verdicts and the tags of clients are changed.
+    """
+    if not isinstance(text, str):
+        return []
+    lines: list[str] = []
+    for line in keep_words(text[:PROSE_CHARS]).split("\n"):
+        shown = _limit_indent(_OUR_MARK.sub("(", line).expandtabs(TAB_CHARS).rstrip())
+        if shown or any(lines[-BLANK_LINES:]):
+            lines.append(shown)
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _limit_indent(line: str) -> str:
+    words = line.lstrip()
+    return line[: min(len(line) - len(words), INDENT_CHARS)] + words
 
 
 def quote_commit(value: object) -> str:

@@ -7,6 +7,7 @@ behind a mark of ours, so that it cannot pass for a section.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from holdfast.bundles.model import BundleLine, Head, Layout, ShownSection
@@ -54,6 +55,8 @@ def render(layout: Layout) -> str:
                 space = "\n"
             text += space + shown.text
         has_neighbour = bool(shown.text)
+    if layout.left_out:
+        text += f" ({layout.left_out})"
     return text
 
 
@@ -74,6 +77,8 @@ def explain_lines(layout: Layout) -> list[BundleLine]:
     for shown in layout.shown:
         if shown.text:
             lines += _explain_section(shown)
+    if layout.left_out:
+        lines[-1] = replace(lines[-1], text=f"{lines[-1].text} ({layout.left_out})")
     return lines
 
 

@@ -38,7 +38,6 @@ LAST_RUN, LAST_ERRORS = "last run", "last errors"
 
 LastRun = Proof | NotedRun
 NEXT = "NEXT "  # stands on the line of the first item
-_NEXT_WORD = re.compile(r"^next(?: steps?)?\s*[:=-]\s*", re.IGNORECASE)  # the heading says it
 # What a line that only counts is made of: `Ran 1 test in 0.002s`, `2 passed, 1 failed`.
 _COUNTS = re.compile(
     r"(?:[\W\d_]|(?<![^\W\d_])(?:all|and|code|done|errors?|exit|fail(?:ed|ing|ures?)?|files?|"
@@ -279,13 +278,14 @@ def _write_inherited(judged: JudgedContext, step: NotedStep) -> str:
 
 
 def _list_steps_of_summary(judged: JudgedContext) -> list[tuple[str, Item]]:
-    """The sentence about next steps, which a summary often ends with."""
+    """What is said about next steps, which a summary often ends with."""
     mark = mark_summary(judged)
     noted = []
-    for sentence in split_own_summary(judged).following:
-        step = _NEXT_WORD.sub("", sentence)
-        line = write_line("summary: ", step, keep=len(mark) + len(NEXT))
+    lead = "summary: "
+    for step in split_own_summary(judged).list_steps():
+        line = write_line(lead, step, keep=len(mark) + len(NEXT))
         noted.append((step, Item.with_end(line, mark, "working summary")))
+        lead = "then: "
     return noted
 
 

@@ -9,17 +9,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.bundles.model import WorkingNotes
+from holdfast.bundles.model import LIST_READ, WorkingNotes
+from holdfast.bundles.quoting import quote
 from holdfast.sessions.rules import HANDOFF, NEXT_STEPS, NOTED_FIELDS, NOTED_NAMES
 
 if TYPE_CHECKING:
     from holdfast.sessions.model import SessionNotes
 
-MOST = 20  # entries of a list, and names that are not known
 VALUE_CHARS = 1_000
+DECIDED = ("decided", "decisions")  # where decisions stand, by phase
+OTHER_CHARS = 4_000  # of a value without a place of its own, which gets one line
+
+
+@dataclass(frozen=True)
+class NotedList:
+    """The entries of a list that are read, and how many more it has."""
+
+    texts: tuple[str, ...] = ()
+    unread: int = 0
+
+    def __add__(self, other: NotedList) -> NotedList:
+        return NotedList(self.texts + other.texts, self.unread + other.unread)
 
 
 def read_notes(
@@ -80,28 +93,41 @@ def _name_source(used: Sequence[SessionNotes]) -> str:
 def _mark_decisions(read: WorkingNotes, branch: str) -> WorkingNotes:
     """What was decided on another branch is not decided here."""
     marked = [f"decided on {branch}: {text}" for text in read.decisions]
-    return replace(read, decisions=(), others=(*marked, *read.others))
+    unread = {name: count for name, count in read.unread.items() if name not in DECIDED}
+    unread["notes"] = read.unread.get("notes", 0) + read.unread.get(DECIDED[0], 0)
+    return replace(read, decisions=(), others=(*marked, *read.others), unread=unread)
 
 
 def read_scratchpad(scratchpad: Mapping[str, Any], source: str) -> WorkingNotes:
     handoff = scratchpad.get(HANDOFF)
     given = handoff if isinstance(handoff, Mapping) else {}
+    steps = sum((_read_list(scratchpad.get(name)) for name in NEXT_STEPS), NotedList())
+    blockers = _read_list(scratchpad.get("blockers"))
+    in_progress = _read_list(scratchpad.get("files_in_progress"))
+    files = _read_list(scratchpad.get("spec_file")) + _read_list(given.get("artifacts_created"))
+    decisions = _read_list(given.get("key_decisions"))
+    others = _list_others(scratchpad, handoff)
+    unread = {
+        "next": steps.unread,
+        "blocked": blockers.unread,
+        "files": in_progress.unread + files.unread,
+        **dict.fromkeys(DECIDED, decisions.unread),
+        "notes": others.unread,
+    }
     return WorkingNotes(
         source=source,
-        task=" · ".join(_list_texts(scratchpad.get("current_task"))),
-        next_steps=tuple(text for name in NEXT_STEPS for text in _list_texts(scratchpad.get(name))),
-        blockers=tuple(_list_texts(scratchpad.get("blockers"))),
-        in_progress=tuple(_list_texts(scratchpad.get("files_in_progress"))),
-        files=(
-            *_list_texts(scratchpad.get("spec_file")),
-            *_list_texts(given.get("artifacts_created")),
-        ),
-        decisions=tuple(_list_texts(given.get("key_decisions"))),
-        others=tuple(_list_others(scratchpad, handoff)),
+        task=" · ".join(_read_list(scratchpad.get("current_task")).texts),
+        next_steps=steps.texts,
+        blockers=blockers.texts,
+        in_progress=in_progress.texts,
+        files=files.texts,
+        decisions=decisions.texts,
+        others=others.texts,
+        unread={section: count for section, count in unread.items() if count},
     )
 
 
-def _list_others(scratchpad: Mapping[str, Any], handoff: Any) -> list[str]:
+def _list_others(scratchpad: Mapping[str, Any], handoff: Any) -> NotedList:
     """What has no place of its own, as `name: value`."""
     others = {name: value for name, value in scratchpad.items() if name not in NOTED_NAMES}
     if isinstance(handoff, Mapping):
@@ -112,23 +138,24 @@ def _list_others(scratchpad: Mapping[str, Any], handoff: Any) -> list[str]:
     elif handoff:
         others[HANDOFF] = handoff
     found = []
-    for name, value in list(others.items())[:MOST]:
-        text = ", ".join(_list_texts(value))
+    for name, value in list(others.items())[:LIST_READ]:
+        text = ", ".join(_read_list(value).texts)
         if text:
-            found.append(f"{name}: {text}")
-    return found
+            found.append(f"{name}: {text[:OTHER_CHARS]}")
+    return NotedList(tuple(found), max(0, len(others) - LIST_READ))
 
 
-def _list_texts(value: Any) -> list[str]:
-    """The entries of a list; anything else is one entry."""
-    if value is None or value == "":
-        return []
+def _read_list(value: Any) -> NotedList:
+    """The entries of a list; anything else is one entry. What says nothing is no entry."""
     entries = value if isinstance(value, list) else [value]
-    texts = [_write(entry) for entry in entries[:MOST]]
-    return [text for text in texts if text]
+    texts = [_write(entry) for entry in entries[:LIST_READ]]
+    said = [text for text in texts if quote(text, VALUE_CHARS)]
+    return NotedList(tuple(said), max(0, len(entries) - LIST_READ))
 
 
 def _write(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, str):
-        return value[:VALUE_CHARS]
+        return value.strip()[:VALUE_CHARS]
     return json.dumps(value, ensure_ascii=False)[:VALUE_CHARS]

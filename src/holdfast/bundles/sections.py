@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC
 
-from holdfast.bundles.model import Gathered, Head, Section
+from holdfast.bundles.cuts import count_unread
+from holdfast.bundles.model import LIST_READ, Gathered, Head, Section
 from holdfast.bundles.note_sections import (
     make_claims,
     make_decided,
@@ -52,7 +53,8 @@ from holdfast.bundles.session_sections import (
     make_remembered_rules,
     make_request,
 )
-from holdfast.workstreams.model import JudgedContext
+from holdfast.workstreams.entries import DECISION_STATUSES
+from holdfast.workstreams.model import CHECKLIST, JudgedContext
 
 # How many characters each section may have before the free room is shared, in the order of rank.
 BUDGETS: dict[str, dict[str, int]] = {
@@ -60,7 +62,7 @@ BUDGETS: dict[str, dict[str, int]] = {
         "about": 200,
         "changed": 300,
         "last_run": 250,
-        "request": 300,
+        "request": 600,
         "next": 400,
         "blocked": 200,
         "decisions": 600,
@@ -81,7 +83,7 @@ BUDGETS: dict[str, dict[str, int]] = {
         "about": 200,
         "changed": 200,
         "last_run": 320,
-        "request": 250,
+        "request": 600,
         "next": 400,
         "blocked": 200,
         "open": 200,
@@ -120,6 +122,15 @@ BELONGS_TO = {
     "context_sets": LAST,
 }
 
+# Which entries of merged branches a section has.
+MERGED: dict[str, tuple[str, ...]] = {
+    "next": (CHECKLIST,),
+    "open": ("open",),
+    "decided": ("accepted",),
+    "rejected": ("rejected",),
+    "decisions": DECISION_STATUSES,
+}
+
 MORE = "More: repo_context operation=load"
 MORE_OF_SESSION = "More: session operation=recent"
 NOTHING = "Nothing is recorded here yet."
@@ -138,7 +149,7 @@ def make_head(gathered: Gathered) -> Head:
 
 def make_sections(gathered: Gathered) -> tuple[Section, ...]:
     """The sections that have something to say, in the order in which they are read."""
-    listed = _list_parts(gathered)
+    listed = [_count_more(part, gathered) for part in _list_parts(gathered)]
     parts = [part for part in listed if part.title or part.items or part.gone]
     if not any(part.items for part in parts):
         parts.append(Section("nothing", NOTHING, pinned=True))
@@ -149,6 +160,18 @@ def make_sections(gathered: Gathered) -> tuple[Section, ...]:
         placed.append(_place(part, name_before, BUDGETS[gathered.phase]))
         name_before = part.name
     return tuple(placed)
+
+
+def _count_more(section: Section, gathered: Gathered) -> Section:
+    """What a scratchpad and merged branches have beyond what was taken from them."""
+    notes = gathered.notes
+    read = f"only the first {LIST_READ} of a list are read"
+    counted = count_unread(section, notes.unread.get(section.name, 0), notes.source, read)
+    if gathered.judged is None:
+        return counted
+    more = gathered.judged.inherited.more
+    merged = sum(more.get(kind, 0) for kind in MERGED.get(section.name, ()))
+    return count_unread(counted, merged, "merged branches", "only the first of them are shown")
 
 
 def _list_parts(gathered: Gathered) -> list[Section]:

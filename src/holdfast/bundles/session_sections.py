@@ -25,11 +25,11 @@ from holdfast.bundles.quoting import (
     format_moment,
     join_parts,
     quote,
-    quote_lines,
+    quote_request,
     write_line,
 )
 
-PROSE_LINES = 40
+PROSE_LINES = 550  # as many as the longest bundle has room for
 QUOTED = "> "
 BLOCKED = "BLOCKED "  # stands on the line of the first item
 RULE_CATEGORIES = ("rule", "rules", "constraint", "constraints", "convention", "preference")
@@ -39,34 +39,24 @@ def make_request(gathered: Gathered) -> Section:
     request = gathered.request
     if request is None:
         return Section("request", "")
-    lines = [line for text in quote_lines(request.text) for line in _wrap(text)]
-    items = [Item(QUOTED + line, request.source, is_prose=True) for line in lines]
+    lines = [line for text in quote_request(request.text) for line in _wrap(text)]
+    quoted = [(QUOTED + line).rstrip() for line in lines]
+    items = [Item(line, request.source, is_prose=True) for line in quoted]
     why = f"only the first {PROSE_LINES} lines are shown"
     said_at = format_moment(request.said_at, gathered.now)
     to = f" to {quote(request.to, WORD_CHARS)}" if request.to else ""
-    before = _list_request_before(gathered)
     return list_section(
         "request",
         f"LAST REQUEST (user{to}, {said_at})",
-        [*items[:PROSE_LINES], *(item for _, item in before)],
-        gone=list_cut_lines("request", before),
+        items[:PROSE_LINES],
         held=hold_back("request", items[PROSE_LINES:], why),
+        verbatim=True,
     )
-
-
-def _list_request_before(gathered: Gathered) -> list[tuple[str, Item]]:
-    """In one line: a session that has gone on is reminded of what the one before was asked."""
-    before = gathered.request_before
-    if before is None:
-        return []
-    said_at = format_moment(before.said_at, gathered.now)
-    line = write_line(f"Last session's request ({said_at}): ", quote(before.text, PROSE_CHARS))
-    return [(before.text, Item(line, before.source, is_prose=True))]
 
 
 def _wrap(text: str) -> list[str]:
     """A long paragraph on several lines: a request is quoted whole where there is room."""
-    return textwrap.wrap(text, LINE_CHARS - len(QUOTED), break_on_hyphens=False)
+    return textwrap.wrap(text, LINE_CHARS - len(QUOTED), break_on_hyphens=False) or [""]
 
 
 def make_blocked(gathered: Gathered) -> Section:

@@ -54,6 +54,10 @@ _ANGLES = (
     r"(?i)(?<![<＜﹤])[<＜﹤]++"
     rf"(?=[^\W\d]|[/|!?$:&@%\[{{]|[ \t]{{1,8}}(?:[/|]|(?:{_SIGNS})\b))|<{{3,}}+"
 )
+_SPEAKING_TAG = (
+    rf"(?i)[<＜﹤](?=\||[ \t]{{0,8}}/?[ \t]{{0,8}}(?:{_ROLES}|inst|sys|untrusted|holdfast)"
+    r"(?![^\W_]))"
+)
 _CLOSING_ANGLES = r">{3,}+|(?<=\|)>"
 _BRACKET = rf"(?i)\[(?=[ \t]{{0,8}}/?[ \t]{{0,8}}(?:{_SIGNS})(?:[\s\]:/_-]|$))|(?<=!)\["
 _CODE_FENCE = r"`{3,}+|~{3,}+"
@@ -97,6 +101,11 @@ def one_line(text: str, max_chars: int) -> str:
 def clean(text: str) -> str:
     """The text without invisible characters, markers and the names of other speakers."""
     return _disarm(_remove_unseen(text))
+
+
+def keep_words(text: str) -> str:
+    """The user's own words as they are, without the unseen and without tags of other speakers."""
+    return re.sub(_SPEAKING_TAG, "‹", _remove_unseen(text))
 
 
 def mark_others(key: bytes, lines: Iterable[str]) -> tuple[str, str]:

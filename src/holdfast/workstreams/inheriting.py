@@ -8,7 +8,8 @@ workstreams whose files this branch touches are looked at first, then the newest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TypeVar
@@ -23,6 +24,7 @@ from holdfast.workstreams.entries import Claim, Decision
 from holdfast.workstreams.evidence import TreeRuns
 from holdfast.workstreams.finding import get_context
 from holdfast.workstreams.model import (
+    CHECKLIST,
     PHASES,
     Inherited,
     JudgedClaim,
@@ -110,25 +112,35 @@ def inherit(
     `shown` are the decisions of this branch. The branches are named once where it has no notes.
     """
     branches = dict.fromkeys(context.key.branch for context in merged.contexts)
+    decisions = _list_decisions(merged, {decision.text for decision in shown})
+    steps = _list_steps(merged, here)
     return Inherited(
-        decisions=tuple(_choose_decisions(merged, {decision.text for decision in shown})),
+        decisions=tuple(decisions[:DECISIONS]),
         claims=tuple(_choose_claims(checkout, merged, here, runs)),
-        steps=tuple(_choose_steps(merged, here)),
+        steps=tuple(steps[:STEPS]),
         branches=tuple(branches) if here.is_empty else (),
+        more=_count_more(decisions[DECISIONS:], steps[STEPS:]),
     )
 
 
-def _choose_decisions(merged: Merged, shown: set[str | None]) -> list[JudgedDecision]:
+def _count_more(
+    decisions: Sequence[JudgedDecision], steps: Sequence[NotedStep]
+) -> Mapping[str, int]:
+    more = Counter(str(judged.status) for judged in decisions)
+    more[CHECKLIST] = len(steps)
+    return more
+
+
+def _list_decisions(merged: Merged, shown: set[str | None]) -> list[JudgedDecision]:
     """The newest first; of the same words, as they were said last."""
     found = merged.list_in_turn(_list_newest_decisions)
     by_time = sorted(found, key=lambda noted: noted[1].changed_at)
     latest = {decision.words: decision for _, decision in by_time}
-    chosen = [
+    return [
         JudgedDecision(decision, of=branch)
         for branch, decision in found
         if decision is latest[decision.words] and decision.text not in shown
     ]
-    return chosen[:DECISIONS]
 
 
 def _list_newest_decisions(context: RepoContext) -> list[Decision]:
@@ -157,10 +169,10 @@ def _list_newest_claims(context: RepoContext) -> list[Claim]:
     return sorted(context.ledger, key=lambda claim: claim.changed_at, reverse=True)
 
 
-def _choose_steps(merged: Merged, here: RepoContext) -> list[NotedStep]:
+def _list_steps(merged: Merged, here: RepoContext) -> list[NotedStep]:
     found = merged.list_in_turn(lambda context: context.checklist)
     first = {step: branch for branch, step in reversed(found) if step not in here.checklist}
-    return [NotedStep(step, of=branch) for step, branch in reversed(first.items())][:STEPS]
+    return [NotedStep(step, of=branch) for step, branch in reversed(first.items())]
 
 
 def _list_touched(checkout: Checkout) -> set[str]:

@@ -290,6 +290,8 @@ class Inherited:
     steps: tuple[NotedStep, ...] = ()
     # Where they are from, and where there is more, if the branch has no notes of its own.
     branches: tuple[str, ...] = ()
+    # How many more there are: of decisions by status, and of steps.
+    more: Mapping[str, int] = field(default_factory=dict)
 
     def name_origin(self, branch: str | None) -> str:
         """Empty where it is the only one, which is named once for all."""

@@ -18,7 +18,6 @@ from holdfast.workstreams.model import (
     LABEL,
     RUN,
     SUMMARY,
-    Inherited,
     JudgedClaim,
     JudgedContext,
     JudgedDecision,
@@ -63,11 +62,11 @@ class OwnHashes:
 def mark_own(judged: JudgedContext, hashes: OwnHashes) -> JudgedContext:
     """Say of each entry whether it was written on this machine."""
     inherited, own = judged.inherited, hashes.here
-    marked = Inherited(
+    marked = replace(
+        inherited,
         decisions=tuple(_mark_decision(each, hashes.of(each.of)) for each in inherited.decisions),
         claims=tuple(_mark_claim(claim, hashes.of(claim.of)) for claim in inherited.claims),
         steps=tuple(_mark_step(step, hashes.of(step.of)) for step in inherited.steps),
-        branches=inherited.branches,
     )
     return replace(
         judged,
