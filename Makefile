@@ -13,7 +13,7 @@
 #   make mutants  do the tests notice a change?  ARGS="--count 300 --seed 1 --room sessions"; see docs/howto/mutants.md
 #   make walks    how many files and functions a call passes through;  ARGS=--list names them
 
-.PHONY: help setup demo chromium test clients check lint bench quiz soak docs contract house mutants walks clean
+.PHONY: help setup demo chromium client-parts test clients check lint bench quiz soak docs contract house mutants walks clean
 
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -53,8 +53,11 @@ demo: $(BASE)
 chromium:
 	@tools/chromium.sh
 
+client-parts:
+	@tools/client_parts.sh
+
 # A part of the tests says nothing about coverage, so thresholds are only held for all of them.
-test: $(DEV) chromium
+test: $(DEV) chromium client-parts
 ifeq ($(strip $(ARGS)),)
 	@rm -f .coverage .coverage.*
 	$(PY) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=
@@ -63,7 +66,7 @@ else
 	$(PY) -m pytest $(ARGS)
 endif
 
-clients: $(DEV)
+clients: $(DEV) client-parts
 	$(PY) -m pytest -n $(JOBS) --dist worksteal -m clients tests/clients/real $(ARGS)
 
 lint: $(DEV)
