@@ -8,7 +8,7 @@ import pytest
 from holdfast.app import App
 from holdfast.storage.enrolment import Enrolment
 from holdfast.storage.hook_marks import HookMarks
-from holdfast.usecases import pausing
+from holdfast.usecases.switching import set_off
 from tests.rig.claude_program import FIRST, SECOND, Claude, said, stored
 from tests.rig.commands import Answer
 
@@ -215,8 +215,7 @@ def test_in_a_folder_without_consent_a_hook_does_nothing(claude: Claude, tmp_pat
 def test_a_session_that_is_off_is_kept_out_of_everything(claude: Claude, next_claude: Claude):
     claude.turn("Retry at most 8 times.", "Done.", "p1")
     with App() as app:
-        [session] = app.run(app.scope.sessions.list_sessions())
-        app.run(pausing.set_off(app, session, True))
+        app.run(set_off(app, str(claude.project), is_off=True))
 
     claude.turn("And something private.", "Sure.", "p2")
     text = handed(next_claude.fire("SessionStart", source="startup"))
@@ -224,7 +223,7 @@ def test_a_session_that_is_off_is_kept_out_of_everything(claude: Claude, next_cl
     assert said(FIRST) == ["Retry at most 8 times.", "Done."]
     assert text == ""
     with App() as app:
-        app.run(pausing.set_off(app, session, False))
+        app.run(set_off(app, str(claude.project), is_off=False))
     claude.turn("Go on.", "Going on.", "p3")
     assert "Going on." in said(FIRST)
 

@@ -30,6 +30,11 @@ class OffSessions:
     def has(self, client: str, native_id: str) -> bool:
         return native_id in self._read().get(client, ())
 
+    def list_newest(self) -> list[tuple[str, str]]:
+        """Each client's from the one that was added last on."""
+        found = self._read().items()
+        return [(client, native_id) for client, added in found for native_id in reversed(added)]
+
     def add(self, client: str, native_id: str) -> None:
         self._change(client, native_id, is_off=True)
 
