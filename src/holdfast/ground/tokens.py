@@ -7,4 +7,8 @@ CHARS_PER_TOKEN = 4
 
 def tokens(text: str) -> int:
     """About how many tokens a model counts: one per four characters, rounded up."""
-    return -(-len(text) // CHARS_PER_TOKEN)
+    return tokens_of(len(text))
+
+
+def tokens_of(chars: int) -> int:
+    return -(-chars // CHARS_PER_TOKEN)

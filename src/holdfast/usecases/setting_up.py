@@ -17,6 +17,7 @@ from holdfast.clients.probing import ClientCheck, FoundClient
 from holdfast.clients.setup import ClientSetup, ConfigEdit, SetupPlace, find_setup
 from holdfast.errors import HoldfastError
 from holdfast.ground.settings import Settings, load_settings
+from holdfast.ground.tokens import tokens_of
 from holdfast.storage.enrolment import Enrolment
 
 
@@ -228,9 +229,17 @@ class ClientUse:
     mean_milliseconds: float  # of a hook
     mean_chars: float  # handed over with each hook that can
 
+    @property
+    def mean_tokens(self) -> int:
+        return tokens_of(int(self.mean_chars))
 
-def describe_use(home: str, name: str, place: SetupPlace) -> ClientUse:
-    """From files alone: nothing is started."""
+
+def list_uses(home: str, place: SetupPlace) -> list[ClientUse]:
+    """Of every client that is set up, from files alone: nothing is started."""
+    return [_describe_use(home, name, place) for name in list_installed_clients(home)]
+
+
+def _describe_use(home: str, name: str, place: SetupPlace) -> ClientUse:
     setup, client = find_setup(name), find_client(name)
     assert client is not None
     marks = probing.find_marks(home, name)

@@ -81,6 +81,7 @@ class SharedContextOffError(Refused):
         refused: str = "",
     ) -> None:
         """`refused` is what the repository's own file says, which settings do not overrule."""
+        self.repo, self.says, self.refused = repo, says, refused
         sentences = ["Shared context is off, so nothing is kept in this repository."]
         if refused:
             sentences += [refused, "Change that file, or set SHARED_CONTEXT_ENABLED=true."]

@@ -16,6 +16,7 @@ from holdfast.sessions.service import SessionService
 from holdfast.surfaces.console.screens import MOST_SESSIONS, SESSIONS_PER_PAGE
 from holdfast.surfaces.console.shell import ZONE_COOKIE
 from holdfast.surfaces.console.texts import LINES_SHOWN
+from tests.rig.commands import run_process
 from tests.surfaces.console.browsing import DEVELOPER, PATIENCE, Console
 from tests.surfaces.console.conftest import ZONE
 from tests.surfaces.console.story import (
@@ -25,7 +26,8 @@ from tests.surfaces.console.story import (
     make_run,
     with_sessions,
 )
-from tests.surfaces.http.server import is_problem, run_server
+from tests.surfaces.console.test_prices import fire, install
+from tests.surfaces.http.server import environment, is_problem, run_server
 
 # As if something happened to some session all the while.
 FETCH_THE_LIST = "(pause) => { setInterval(() => htmx.trigger('#list', 'refresh'), pause) }"
@@ -510,6 +512,36 @@ def test_an_empty_store_fills_by_itself(own_console: Console):
 
     expect(page.locator("#list")).to_contain_text("The first one")
     expect(page.locator("#stock")).to_contain_text("lost 0")
+
+
+def test_what_a_session_pays_is_what_status_says(own_console: Console):
+    """Unfolded by keys, on a phone in the dark, with the figures of the command."""
+    home = own_console.server.home
+    install(home, home, "claude", "gemini")
+    fire(home)
+    own_console.start_session(make_request("a"), client="claude")
+    status = run_process("status", "--json", **environment(home, HOLDFAST_DEVELOPER=DEVELOPER))
+    [claude, _] = status.document["clients"]
+    assert claude["is_complete"]
+    page = own_console.page
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 320, "height": 800})
+    own_console.open_live("/")
+    page.locator("#list .session").click()
+
+    tab_to(own_console, "#prices summary")
+    expect(page.locator("#prices summary")).to_contain_text("30 ms a hook, about 425 tokens")
+    page.keyboard.press("Enter")
+
+    shown = page.locator("#prices dd").all_inner_texts()
+    assert (
+        f"Each of {claude['hook_count']} hooks took {claude['mean_milliseconds']:.0f} ms"
+        in (shown[0])
+    )
+    assert f"{claude['mean_chars']:,.0f} characters were handed over" in shown[0]
+    assert f"About {status.document['tools_tokens']:,} tokens" in shown[-1]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert page.evaluate(CONTRAST)["ratio"] >= 4.5
 
 
 def test_the_dot_says_that_the_server_is_gone(own_console: Console):

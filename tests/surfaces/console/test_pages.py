@@ -167,6 +167,16 @@ async def test_sessions_that_continue_one_another_say_which_part_they_are(pages:
     ]
 
 
+async def test_a_resumed_session_without_events_leads_to_the_one_it_continues(pages: Pages):
+    first = await pages.started()
+    await pages.sessions.end_session(first.id)
+    resumed = await pages.sessions.resume_session(first.id)
+
+    page = await pages.get(f"/sessions/{resumed.id}")
+
+    assert f'It continues <a href="/sessions/{first.id}">an earlier session</a>.' in page
+
+
 # --- one session ----------------------------------------------------------------------------------
 
 

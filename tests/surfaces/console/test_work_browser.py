@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -14,10 +15,11 @@ from playwright.sync_api import Browser, expect
 from holdfast.workstreams.service import WorkstreamService
 from tests.surfaces.console import noting
 from tests.surfaces.console.browsing import Console
+from tests.surfaces.console.conftest import opened
 from tests.surfaces.console.noting import RETRY
 from tests.surfaces.console.story import make_request
 from tests.surfaces.console.test_browser import CONTRAST, is_same_page, mark, tab_to, wait_until
-from tests.surfaces.http.server import Server
+from tests.surfaces.http.server import Server, run_server
 from tests.workstreams.repos import Repo
 
 
@@ -293,6 +295,73 @@ def test_only_our_own_page_starts_a_proof(console: Console, repo: Repo):
             == 415
         )
     assert not (repo.folder / "made").exists()
+
+
+# --- the switch of the notes ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def unshared_console(tmp_path: Path, browser: Browser, window: dict[str, Any]) -> Iterator[Console]:
+    """Of a person who has not chosen yet whether notes are kept."""
+    repo = noting.with_code(tmp_path / "payouts")
+    (tmp_path / "served").mkdir()
+    with run_server(tmp_path / "served", None, "--root", str(repo.folder)) as running:
+        yield from opened(browser, running, repo.folder, window)
+
+
+def test_notes_are_switched_on_and_off_by_keys_alone(unshared_console: Console):
+    page = unshared_console.open_live("/workstreams")
+    expect(page.locator("h1")).to_have_text("Notes in this repository are off")
+    expect(page.locator(".place")).to_have_text("payouts")
+    expect(page.locator(".switch-notes")).to_contain_text("nothing is committed by itself")
+    tab_to(unshared_console, "[data-shares=true]")
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".nothing h2")).to_have_text("There are no notes here yet")
+    tab_to(unshared_console, "[data-shares=false]")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("h1")).to_have_text("Notes in this repository are off")
+    assert Repo(unshared_console.root, begin=False).git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_switch_fits_a_phone_and_is_readable(unshared_console: Console, scheme: str):
+    page = unshared_console.page
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.set_viewport_size({"width": 320, "height": 800})
+    unshared_console.open_live("/workstreams")
+    for button in ("Switch notes on", "Switch notes off"):
+        expect(page.get_by_role("button", name=button)).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        worst = page.evaluate(CONTRAST)
+        assert worst["ratio"] >= 4.5, worst
+        page.get_by_role("button", name=button).click()
+    expect(page.locator("h1")).to_have_text("Notes in this repository are off")
+
+
+def test_a_switch_that_fails_says_why(unshared_console: Console):
+    page = unshared_console.open_live("/workstreams")
+    (unshared_console.server.home / "settings.json").write_text("{broken")
+
+    page.get_by_role("button", name="Switch notes on").click()
+
+    expect(page.locator("#switch-problem")).to_contain_text("settings.json")
+    expect(page.get_by_role("button", name="Switch notes on")).to_be_focused()
+
+
+def test_only_our_own_page_switches_the_notes(unshared_console: Console):
+    """A cookie without our origin is not enough, and a form is not JSON."""
+    cookies = {cookie["name"]: cookie["value"] for cookie in unshared_console.context.cookies()}
+    path, choice = "/console/workstreams/sharing", {"shared_context": True}
+    with unshared_console.server.client() as api:
+        api.headers.pop("authorization")
+        api.cookies.update(cookies)
+        for headers in ({}, {"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+            assert api.post(path, json=choice, headers=headers).status_code == 403
+        own = {"Origin": unshared_console.server.url}
+        assert api.post(path, data={"shared_context": "true"}, headers=own).status_code == 415
+    assert not (unshared_console.server.home / "settings.json").exists()
 
 
 # --- keys, phones, schemes ------------------------------------------------------------------------

@@ -18,7 +18,9 @@ from holdfast.app import App
 from holdfast.bundles.service import RECEIPT
 from holdfast.ground.settings import load_settings
 from holdfast.surfaces.console import make_console
+from holdfast.usecases import sharing
 from holdfast.workstreams.service import WorkstreamService
+from holdfast.workstreams.store import CONFIG_PATH
 from tests.surfaces.console.test_pages import Pages
 from tests.surfaces.http.server import is_problem
 from tests.workstreams.repos import RETRY, Repo, with_code
@@ -35,11 +37,15 @@ class Screen(Pages):
         return self.app.workstreams(str(self.root))
 
     async def prove(self, body: Any, content_type: str = "application/json") -> httpx.Response:
+        return await self.post("/console/workstreams/proof", body, content_type)
+
+    async def switch(self, body: Any, content_type: str = "application/json") -> httpx.Response:
+        return await self.post("/console/workstreams/sharing", body, content_type)
+
+    async def post(self, path: str, body: Any, content_type: str) -> httpx.Response:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {"content-type": content_type}
-        return await self.client.post(
-            "/console/workstreams/proof", content=content, headers=headers
-        )
+        return await self.client.post(path, content=content, headers=headers)
 
     async def ended(self) -> str:
         """What the page says of the proof, once it has ended."""
@@ -74,7 +80,7 @@ async def screen(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[S
 # --- instead of the screen ------------------------------------------------------------------------
 
 
-async def test_without_consent_the_page_names_the_setting_and_starts_no_git(
+async def test_without_consent_the_page_offers_to_switch_on_and_starts_no_git(
     repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     trap = tmp_path / "bin"
@@ -85,8 +91,9 @@ async def test_without_consent_the_page_names_the_setting_and_starts_no_git(
     async for screen in open_screen(repo.folder):
         page = await screen.get("/workstreams")
 
-    assert "Context in the repository is off" in page
-    assert "SHARED_CONTEXT_ENABLED=true holdfast serve" in page
+    assert "Notes in this repository are off" in page
+    assert 'data-shares="true"' in page
+    assert "files in <code>data/context</code> of this repository" in page
     assert 'href="/workstreams" aria-current="page"' in page
     assert not (tmp_path / "started").exists()
     assert not (repo.folder / "data").exists()
@@ -325,6 +332,97 @@ async def test_without_consent_no_proof_is_run(screen: Screen, monkeypatch: pyte
     monkeypatch.setenv("SHARED_CONTEXT_ENABLED", "false")
 
     assert is_problem(await screen.prove({"proof_id": proof.id}), 422, "shared_context_off")
+
+
+# --- the switch -----------------------------------------------------------------------------------
+
+
+def name_of(repo: Repo) -> str:
+    """Without a remote: its first commit."""
+    return repo.git("rev-list", "--max-parents=0", "HEAD")
+
+
+async def test_the_notes_are_switched_on_and_off_in_the_settings_of_the_person(repo: Repo):
+    async for screen in open_screen(repo.folder):
+        answer = await screen.switch({"shared_context": True})
+        assert answer.json() == {"repository": name_of(repo), "shared_context": True}
+        page = await screen.get("/workstreams")
+        assert "There are no notes here yet" in page
+        assert 'data-shares="false"' in page
+        await screen.workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])
+        kept = (repo.folder / CONTEXT).read_bytes()
+
+        for _ in range(2):  # the same again changes nothing
+            assert (await screen.switch({"shared_context": False})).status_code == 200
+
+        page = await screen.get("/workstreams")
+        assert "Notes in this repository are off" in page
+        assert 'data-shares="true"' in page
+        assert (repo.folder / CONTEXT).read_bytes() == kept
+    assert repo.git("log", "--format=%s").split() == ["begin"]
+    assert sharing.is_shared(screen.app.settings.home, name_of(repo)) is False
+
+
+async def test_the_switch_leaves_other_settings_and_the_repository_alone(repo: Repo):
+    home = repo.folder.parent / "data"
+    home.mkdir(mode=0o700)
+    (home / "settings.json").write_text('{"pinned_rules": ["Cents, never float."]}')
+    async for screen in open_screen(repo.folder):
+        await screen.switch({"shared_context": True})
+
+    settings = json.loads((home / "settings.json").read_text())
+    assert settings["pinned_rules"] == ["Cents, never float."]
+    assert settings["repositories"] == {name_of(repo): {"shared_context": True}}
+    assert repo.git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("value", ["true", "false"])
+async def test_where_the_environment_decides_no_switch_is_offered(
+    repo: Repo, value: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SHARED_CONTEXT_ENABLED", value)
+    async for screen in open_screen(repo.folder):
+        assert "data-shares" not in await screen.get("/workstreams")
+
+
+async def test_where_the_repository_refuses_only_switching_off_is_offered(repo: Repo):
+    repo.write(CONFIG_PATH, "shared_context: false\n")
+    async for screen in open_screen(repo.folder):
+        await screen.switch({"shared_context": True})
+        page = await screen.get("/workstreams")
+        assert "Change that file" in page
+        assert 'data-shares="false"' in page
+
+        sharing.set_sharing(screen.app.settings.home, "example.org/other", is_on=True)
+        await screen.switch({"shared_context": False})
+        page = await screen.get("/workstreams")
+        assert "Change that file" in page
+        assert "data-shares" not in page
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status", "code"),
+    [
+        ({"shared_context": "yes"}, "application/json", 400, "invalid_value"),
+        ({}, "application/json", 400, "invalid_value"),
+        ([True], "application/json", 400, "invalid_value"),
+        (b"x" * 2_000, "application/json", 413, "too_large"),
+        ({"shared_context": True}, "text/plain", 415, "wrong_media_type"),
+        (b"shared_context=true", "application/x-www-form-urlencoded", 415, "wrong_media_type"),
+    ],
+)
+async def test_a_request_that_chooses_nothing_switches_nothing(
+    repo: Repo, body: Any, content_type: str, status: int, code: str
+):
+    async for screen in open_screen(repo.folder):
+        assert is_problem(await screen.switch(body, content_type), status, code)
+    assert not (repo.folder.parent / "data" / "settings.json").exists()
+
+
+async def test_without_a_repository_there_is_nothing_to_switch(tmp_path: Path):
+    (tmp_path / "plain").mkdir()
+    async for screen in open_screen(tmp_path / "plain"):
+        assert is_problem(await screen.switch({"shared_context": True}), 404, "no_repository")
 
 
 # --- the diff -------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from typing import Any
 from holdfast.clients.installation import ConfigChange
 from holdfast.clients.probing import ClientCheck, FoundClient
 from holdfast.ground.text import cut
-from holdfast.ground.tokens import CHARS_PER_TOKEN
 from holdfast.sessions.model import Session
 from holdfast.usecases import setting_up
 from holdfast.usecases.setting_up import ClientUse
@@ -54,12 +53,8 @@ def describe_use(use: ClientUse) -> list[str]:
     if use.last_fired_at:
         handed = f"{use.mean_chars:,.0f} characters handed over"
         price = f"{use.mean_milliseconds:,.0f} ms a hook · {handed}"
-        lines.append(f"  {price}, about {tokens_of(use.mean_chars):,} tokens")
+        lines.append(f"  {price}, about {use.mean_tokens:,} tokens")
     return lines
-
-
-def tokens_of(chars: float) -> int:
-    return -(-int(chars) // CHARS_PER_TOKEN)
 
 
 def describe_found(found: Sequence[FoundClient]) -> str:

@@ -62,8 +62,7 @@ def command(app: App) -> Output:
 
 def _list_uses(settings: Settings) -> list[ClientUse]:
     place = setting_up.make_place(settings, here(), offer.list_tools(), os.environ)
-    names = setting_up.list_installed_clients(settings.home)
-    return [setting_up.describe_use(settings.home, name, place) for name in names]
+    return setting_up.list_uses(settings.home, place)
 
 
 def _describe_clients(uses: Sequence[ClientUse]) -> list[str]:

@@ -27,7 +27,7 @@ from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.errors import FileChangedError
 from holdfast.sessions.errors import EventNotFoundError, SessionNotFoundError
 from holdfast.sessions.model import Session
-from holdfast.surfaces.console import applet, diff, links, screens, showing, texts
+from holdfast.surfaces.console import applet, diff, links, prices, screens, showing, texts
 from holdfast.surfaces.console.card import make_card
 from holdfast.surfaces.console.proving import Prover
 from holdfast.surfaces.console.shell import ZONE_COOKIE, Shell
@@ -63,6 +63,9 @@ class Console:
             return {"stock": await self.stock.read()}
         except HoldfastError:
             return {"stock": None}
+
+    async def load_prices(self) -> dict[str, Any]:
+        return {"prices": await asyncio.to_thread(prices.load_prices, self.app)}
 
     async def find_session_id(self, session_id: str) -> str | None:
         """None for an unknown session: an applet opens without a session too."""
@@ -174,6 +177,7 @@ def _add_pages(router: APIRouter, console: Console) -> None:
             values["selected"] = newest.id
         else:
             values |= {"session": None, "selected": ""}
+        values |= await console.load_prices()
         strip = await console.load_strip()
         return shell.render("sessions.html", request, **values, **strip)
 
@@ -188,6 +192,7 @@ def _add_pages(router: APIRouter, console: Console) -> None:
         values: dict[str, Any] = {"list": found, "older": older, "is_list": False}
         values |= await console.load_detail(session, below)
         values["selected"] = session.id
+        values |= await console.load_prices()
         strip = await console.load_strip()
         return shell.render("sessions.html", request, **values, **strip)
 

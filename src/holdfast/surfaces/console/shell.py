@@ -80,6 +80,7 @@ GLOBALS: dict[str, Any] = {
     "folder_name": links.folder_name,
     "span_text": showing.span_text,
     "as_moment": showing.as_moment,
+    "at_seconds": showing.at_seconds,
 }
 
 

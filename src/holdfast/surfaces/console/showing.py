@@ -100,6 +100,10 @@ def moment_text(at: datetime, zone: tzinfo | None) -> str:
     return f"{there.day} {there:%b %Y, %H:%M}"
 
 
+def at_seconds(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
 def as_moment(value: object) -> datetime | None:
     """A time from a file that anyone may edit; None for anything else."""
     if not isinstance(value, str):

@@ -1,5 +1,5 @@
-"""The addresses of the workstreams screen: what was noted, the bundle beside it, and a proof that
-is run again.
+"""The addresses of the workstreams screen: what was noted, the bundle beside it, a proof that is
+run again, and the switch of the notes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from fastapi.responses import JSONResponse
 from holdfast.bundles.model import PHASES
 from holdfast.errors import HoldfastError, InvalidValueError, NoWorkingTreeError
 from holdfast.surfaces.console import bundle_view, work_view
+from holdfast.surfaces.console.notes_switch import NotesSwitch, find_switch, find_switch_where_off
 from holdfast.surfaces.http import bodies
+from holdfast.usecases import sharing
 from holdfast.workstreams.errors import NoRepositoryError, ProofNotFoundError, SharedContextOffError
 from holdfast.workstreams.service import WorkstreamService
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 NAME_CHARS = 1_000  # beyond what a workstream may be called; only to stop reading
 OTHERS_SHOWN = 20
-PROOF_BYTES = 1_000
+BODY_BYTES = 1_000
 Name = Annotated[str, Query(max_length=NAME_CHARS)]
 Phase = Literal["planning", "implementation"]
 Limit = Annotated[int | None, Query(ge=1, lt=1 << 31)]
@@ -41,7 +43,7 @@ ABSENT: dict[type[HoldfastError], tuple[str, str | None, tuple[str, ...]]] = {
         ("holdfast serve",),
     ),
     SharedContextOffError: (
-        "Context in the repository is off",
+        "Notes in this repository are off",
         None,
         ("SHARED_CONTEXT_ENABLED=true holdfast serve",),
     ),
@@ -53,6 +55,7 @@ def add_work(router: APIRouter, console: Console) -> None:
     _add_screen(router, console)
     _add_pieces(router, console)
     _add_proofs(router, console)
+    _add_switch(router, console)
 
 
 # --- the screen -----------------------------------------------------------------------------------
@@ -75,12 +78,13 @@ def _add_screen(router: APIRouter, console: Console) -> None:
                 _load_bundle(console, workstreams, of_phase, name, limit),
             )
         except tuple(ABSENT) as error:
-            words = _describe_absence(error)
+            words = _describe_absence(console, error)
             strip = await console.load_strip()
             return shell.render("no_work.html", request, **words, **strip)
         picker = _make_picker(workstreams, choices)
         strip = await console.load_strip()
         values = {**picker, **work, **shown, **strip, "proving": console.prover.last}
+        values["switch"] = find_switch(console.app.settings.home, is_on=True)
         return await asyncio.to_thread(shell.render, "workstreams.html", request, **values)
 
 
@@ -159,10 +163,16 @@ async def _load_bundle(
     return {**values, "bundle": shown, "problem": ""}
 
 
-def _describe_absence(error: HoldfastError) -> dict[str, Any]:
+def _describe_absence(console: Console, error: HoldfastError) -> dict[str, Any]:
     title, own_message, advice = ABSENT[type(error)]
     message = own_message or error.message
-    return {"title": title, "message": message, "advice": advice}
+    switch: NotesSwitch | None = None
+    if isinstance(error, SharedContextOffError):
+        switch = find_switch_where_off(console.app.settings.home, error)
+        if switch and not error.refused:  # the button says what a program is told in words
+            message, advice = error.says, ()
+    words = {"title": title, "message": message, "advice": advice}
+    return {**words, "switch": switch, "folder": console.app.served_worktree or ""}
 
 
 # --- proofs ---------------------------------------------------------------------------------------
@@ -201,11 +211,41 @@ async def _get_own_proof(workstreams: WorkstreamService, proof_id: str) -> Proof
 
 
 async def _parse_proof(request: Request) -> str:
-    """A JSON object, sent as JSON: a foreign form cannot send that."""
-    bodies.check_media_type(request.headers.getlist("content-type"))
-    raw = await bodies.read_body(request, PROOF_BYTES)
-    body = bodies.parse(raw)
-    proof_id = body.get("proof_id") if isinstance(body, dict) else None
+    proof_id = await _read_field(request, "proof_id")
     if not isinstance(proof_id, str):
         raise InvalidValueError("proof_id", proof_id, "is not a text")
     return proof_id
+
+
+async def _read_field(request: Request, name: str) -> Any:
+    """From a JSON object, sent as JSON: a foreign form cannot send that."""
+    bodies.check_media_type(request.headers.getlist("content-type"))
+    raw = await bodies.read_body(request, BODY_BYTES)
+    body = bodies.parse(raw)
+    if not isinstance(body, dict):
+        return None
+    return body.get(name)
+
+
+# --- the switch -----------------------------------------------------------------------------------
+
+
+def _add_switch(router: APIRouter, console: Console) -> None:
+    @router.post("/console/workstreams/sharing")
+    async def switch_notes(request: Request) -> Response:
+        """Switch the notes of the served repository on or off, in the person's own settings."""
+        is_on = await _read_field(request, "shared_context")
+        if not isinstance(is_on, bool):
+            raise InvalidValueError("shared_context", is_on, "is neither true nor false")
+        folder = console.app.served_work().folder
+        repository = await asyncio.to_thread(_find_repository_name, folder)
+        home = console.app.settings.home
+        await asyncio.to_thread(sharing.set_sharing, home, repository, is_on=is_on)
+        return JSONResponse({"repository": repository, "shared_context": is_on})
+
+
+def _find_repository_name(folder: str) -> str:
+    name = sharing.find_repository_name(folder)
+    if name is None:
+        raise NoRepositoryError(folder)
+    return name
