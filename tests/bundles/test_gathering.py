@@ -354,7 +354,7 @@ async def test_what_was_cut_of_the_session_before_is_one_call_away(journal, sess
 
     assert short.endswith(recent)
     assert long.endswith(f"{recent} · session operation=state session_id={last.id}")
-    assert "\nMore: repo_context operation=load · operation=bundle detail=true" in noted
+    assert "\nMore: repo_context operation=load · bundle detail=true" in noted
 
 
 async def test_the_session_that_a_person_resumed_is_handed_to_the_next_agent(bundles, sessions):

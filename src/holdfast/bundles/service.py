@@ -44,7 +44,7 @@ LOOKED_BACK = 1_000  # so many receipts are searched for a short id
 # What a cut is from, by the first word of its source, where the notes in the repository lack it.
 NOTED = {"scratchpad", "scratchpads"}
 OF_SESSIONS = {"event", "session", *NOTED}
-CUT_HERE = "operation=bundle detail=true"
+CUT_HERE = "bundle detail=true"
 TIME_CHARS = 14  # the first part of an id holds the time when it was made
 
 _SHORT_ID = re.compile(r"b-[0-9a-f]{4}")
