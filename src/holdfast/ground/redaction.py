@@ -13,9 +13,8 @@ structure around them are never touched, and a text that was redacted once stays
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections import Counter, namedtuple
 from itertools import pairwise
+from operator import itemgetter
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
@@ -38,9 +37,22 @@ if TYPE_CHECKING:  # `typing` costs a hook five milliseconds
     Span = tuple[int, int]
     Hit = tuple[int, int, int]  # start, end, and the rank of the rule
     Piece = tuple[int, int, int]  # start here, start in the text under it, width of a character
-else:
-    FoundSecret = namedtuple("FoundSecret", ("rule", "start", "end"))
-    RedactedText = namedtuple("RedactedText", ("text", "found"))
+else:  # by hand: `namedtuple` writes code and compiles it, and every hook would wait for that
+
+    class FoundSecret(tuple):
+        __slots__ = ()
+        rule, start, end = (property(itemgetter(index)) for index in range(3))
+
+        def __new__(cls, rule, start, end):
+            return tuple.__new__(cls, (rule, start, end))
+
+    class RedactedText(tuple):
+        __slots__ = ()
+        text, found = (property(itemgetter(index)) for index in range(2))
+
+        def __new__(cls, text, found):
+            return tuple.__new__(cls, (text, found))
+
 
 PASSES = 4
 ENTROPY_BITS = 4.2
@@ -188,12 +200,16 @@ class _View:
 
     def breaks(self, start: int, end: int) -> list[int]:
         """The places between two others where something was read as nothing."""
+        from bisect import bisect_left, bisect_right  # most texts hold nothing that needs them
+
         first = bisect_right(self._pieces, start, key=_get_start)
         last = bisect_left(self._pieces, end, key=_get_start)
         return [_get_start(piece) for piece in self._pieces[first:last]]
 
     def _locate(self, at: int) -> Span:
         """Where the character starts and ends in the text under this one."""
+        from bisect import bisect_right
+
         index = bisect_right(self._pieces, at, key=_get_start) - 1
         begins, place, width = self._pieces[index]
         start = place + at - begins
@@ -336,6 +352,7 @@ def _find_secrets_of_field(text: str, field: str) -> list[FoundSecret]:
 
 
 def _entropy(word: str) -> float:
+    from collections import Counter
     from math import log2
 
     shares = [count / len(word) for count in Counter(word).values()]
