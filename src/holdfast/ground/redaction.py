@@ -58,6 +58,7 @@ PASSES = 4
 ENTROPY_BITS = 4.2
 
 # Patterns are texts: `re` compiles each when it is needed first, and an import pays for none.
+_MARKED = "[REDACTED:"
 _MARK = r"\[REDACTED:[a-z_]{1,40}:[0-9a-f]{8}\]"
 _ESCAPE = r"\\{1,8}(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\"'/nrt]))|%(?:25){0,3}([0-9a-fA-F]{2})"
 _MEANS = {"n": "\n", "r": "\r", "t": "\t"}
@@ -76,6 +77,7 @@ _OPAQUE_FIELD = (
     r"(?:^|_)(?:id|ids|uuid|guid|sha|sha1|sha256|sha512|hash|hashes|digest|checksum|integrity|etag|cursor|signature"
     r"|fingerprint|nonce)$|^encrypted|encrypted_content|(?:Id|Ids|Uuid|Hash|Digest|Sha)$"
 )
+_FIELD_HINTS = next(rule.hints for rule in RULES if rule.name == "assigned_secret")
 _LONG_WORD = r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{32,128}+={0,2}(?![A-Za-z0-9+/_=-])"
 _PLAIN_WORD = r"[0-9a-f-]+|[0-9A-F-]+|[A-Za-z]+(?:[_/-][A-Za-z]*)*|sha\d+-.*"
 
@@ -83,7 +85,7 @@ _PLAIN_WORD = r"[0-9a-f-]+|[0-9A-F-]+|[A-Za-z]+(?:[_/-][A-Za-z]*)*|sha\d+-.*"
 def find_secrets(text: str) -> list[FoundSecret]:
     """Where each secret is, from first to last; no two overlap."""
     hidden = text
-    if "[REDACTED:" in text:  # a pattern costs a hook more to compile than to use
+    if _MARKED in text:  # a pattern costs a hook more to compile than to use
         hidden = re.sub(_MARK, lambda mark: "\0" * len(mark[0]), text)
     found: list[FoundSecret] = []
     # Again while there is something: a key may only stand alone once its neighbour is gone.
@@ -344,9 +346,10 @@ def _walk(value: Any, field: str, leaf: Callable[[str, str], str], depth: int) -
 
 def _find_secrets_of_field(text: str, field: str) -> list[FoundSecret]:
     found = find_secrets(text)
-    if found or re.search(_MARK, text):
+    if found or (_MARKED in text and re.search(_MARK, text)):
         return found
-    if not is_secret_field(field, text):
+    folded = field.casefold()
+    if not any(hint in folded for hint in _FIELD_HINTS) or not is_secret_field(field, text):
         return []
     return [FoundSecret("assigned_secret", 0, len(text))]
 

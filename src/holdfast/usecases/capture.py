@@ -242,12 +242,11 @@ def mask_secrets(
     """A log of an agent's work holds all that passed by, keys and passwords too."""
     from holdfast.ground.redaction import find_secrets, redact, redact_value
 
-    if parts is None and not find_secrets(content):
-        return content, None
-    key = _find_mask_key(home)
-    masked_parts = None
-    if parts is not None:
-        masked_parts, _ = redact_value(parts, key=key)
+    copied_parts, found_in_parts = redact_value(parts)
+    if not found_in_parts and not find_secrets(content):
+        return content, copied_parts
+    key = _find_mask_key(home)  # most events need none, and so neither its file nor its code
+    masked_parts, _ = redact_value(parts, key=key)
     return redact(content, key=key).text, masked_parts
 
 
