@@ -13,6 +13,7 @@ from bench import cases
 from bench.cases import Entry, Run
 from bench.contestants import BARE, EQUAL, OURS, engine_of, make
 from bench.doors import append_lanes, page_lanes
+from bench.hooks import LONG_BYTES, QUICK_LONG_BYTES, hook_lanes
 from bench.mcp_start import answer_lanes, memory_lanes
 from bench.measure import Absent, Block, Effort, Lane, race
 from bench.place import Places
@@ -246,6 +247,13 @@ async def start_up(bench: Bench) -> list[Row]:
     return list(lanes)
 
 
+async def hooks(bench: Bench) -> list[Row]:
+    long_bytes = QUICK_LONG_BYTES if bench.quick else LONG_BYTES
+    lanes = hook_lanes(bench.places.folder / "hooks", long_bytes)
+    await race(lanes, Effort(3 if bench.quick else 15, 0), bench.say)
+    return list(lanes)
+
+
 async def mcp_start(bench: Bench) -> list[Row]:
     """Apart from the calls: a process that starts disturbs a call that is timed."""
     rows: list[Row] = []
@@ -295,6 +303,7 @@ MEASUREMENTS = {
     "get-state": get_state,
     "size": size,
     "start-up": start_up,
+    "hooks": hooks,
     "mcp-start": mcp_start,
     "doors": doors,
     "scaling": scaling,

@@ -72,6 +72,7 @@ TITLES = {
     "get-state": "Read the scratchpad",
     "size": "Size of the store",
     "start-up": "Import and start-up",
+    "hooks": "What an agent waits for at a hook",
     "mcp-start": "Starting an MCP server",
     "doors": "What a door adds",
     "scaling": "What grows with history",
@@ -116,6 +117,11 @@ into the file.
     "start-up": """
 Multiples of `python -c pass`, wall time and processor time.
 """,
+    "hooks": """
+Multiples of `python -c pass`, wall time and processor time, both with the git processes that a hook starts. The
+transcripts are Claude Code's. Before the end of a turn its prompt has been stored, and the store has everything that
+comes before it in the transcript. The bundle has ten decisions, ten claims with evidence and the session before.
+""",  # noqa: E501 - the lines of the page
     "mcp-start": """
 From the start of the process to its answer, against a whole run of `python -c pass`. Idle means after the handshake and
 the list of tools; the first call of a tool loads the SDK, and costs the time and the memory of an empty `mcp` server.
@@ -463,6 +469,7 @@ SECTIONS = {
     "processes": process_section,
     "recent": lambda rows: case_sections(rows, ("refused",), lambda lane: (refusals(lane),)),
     "start-up": start_up_section,
+    "hooks": start_up_section,
     "mcp-start": door_section,
     "doors": door_section,
     "scaling": scaling_section,

@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import holdfast
 from bench.measure import Block, Lane
@@ -55,9 +56,7 @@ IMPORTS = {
 
 def startup_lanes(folder: Path) -> list[Lane]:
     """Ours also through the installed command, as a person and a hook call it."""
-    compileall.compile_dir(
-        str(Path(holdfast.__file__).parent), quiet=1
-    )  # as an installer leaves it
+    compile_package()
     python, ours = [sys.executable], installed_command()
     commands = {
         BARE_PYTHON: [*python, "-c", "pass"],
@@ -73,6 +72,11 @@ def startup_lanes(folder: Path) -> list[Lane]:
     ]
 
 
+def compile_package() -> None:
+    """As an installer leaves it."""
+    compileall.compile_dir(str(Path(holdfast.__file__).parent), quiet=1)
+
+
 def installed_command() -> list[str]:
     """The console script beside this interpreter, or the module where it is not installed."""
     script = Path(sysconfig.get_path("scripts")) / "holdfast"
@@ -83,12 +87,12 @@ def process_run(argv: list[str], home: dict[str, str]) -> Callable[[int], Awaita
     """Start it, feed it the payload, wait for it; an exit code other than 0 is an error."""
 
     async def run(_calls: int) -> Block:
-        return await asyncio.to_thread(run_process, argv, os.environ | home)
+        return await asyncio.to_thread(run_process, argv, os.environ | home, PAYLOAD)
 
     return run
 
 
-def run_process(argv: list[str], environment: dict[str, str]) -> Block:
+def run_process(argv: list[str], environment: dict[str, str], payload: dict[str, Any]) -> Block:
     """Wall time from outside, processor time from the kernel's account of the child."""
     start = time.perf_counter()
     process = subprocess.Popen(
@@ -98,7 +102,7 @@ def run_process(argv: list[str], environment: dict[str, str]) -> Block:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    feed(process, json.dumps(PAYLOAD).encode())
+    feed(process, json.dumps(payload).encode())
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench import doors, mcp_start, scaling, staleness
+from bench import doors, hooks, mcp_start, scaling, staleness
 from bench import measurements as m
 from bench.contestants import BARE, EQUAL, OURS
 from bench.measure import Lane, Ratio, latencies, percentile, ratio, spread
 from bench.measurements import Row
-from bench.startup import BARE_PYTHON, HOOK
+from bench.startup import BARE_PYTHON
 
 ENGINES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 ABOUT_THE_SAME = 2.0
@@ -98,6 +98,16 @@ class Found:
         together = {n: empty.blocks[n].each + call.blocks[n].each for n in rounds}
         return spread([tool.blocks[n].each / together[n] for n in rounds])
 
+    def start_without_git(self) -> Ratio | None:
+        """The start of a session less what git takes in its repository, in times of bare Python."""
+        names = (hooks.START, hooks.STATUS, BARE_PYTHON)
+        start, status, bare = (self.lane(name, hooks.PROCESS) for name in names)
+        if not (start and status and bare):
+            return None
+        rounds = sorted(start.blocks.keys() & status.blocks.keys() & bare.blocks.keys())
+        ours = {n: start.blocks[n].each - status.blocks[n].each for n in rounds}
+        return spread([ours[n] / bare.blocks[n].each for n in rounds])
+
     def speed_up(self, engine: str, case: str) -> Ratio | None:
         """How many times our own sequential rate."""
         return self.ratio((OURS[engine], m.SEQUENTIAL.name), (OURS[engine], case))
@@ -141,8 +151,7 @@ def promises(found: Found) -> Iterator[Verdict]:
         yield from promise_many_writers(found, engine)
     for engine in ENGINES:
         yield from promise_reads(found, engine)
-    hook = found.ratio((HOOK, m.START_UP), (BARE_PYTHON, m.START_UP))
-    yield Verdict(f"P3 {HOOK}, appends an event / {BARE_PYTHON}", 2.7, hook)
+    yield from promise_hooks(found)
     yield from promise_staleness(found)
     yield from promise_doors(found)
     for question in scaling.PROMISED:
@@ -196,6 +205,16 @@ def promise_reads(found: Found, engine: str) -> Iterator[Verdict]:
     large, small = m.RECENT[1_000_000].name, m.RECENT[1_000].name
     growth = found.ratio((OURS[engine], large), (OURS[engine], small))
     yield Verdict(f"P2 {title}: {large} / {small}", 1.2, growth)
+
+
+def promise_hooks(found: Found) -> Iterator[Verdict]:
+    for hook, most in ((hooks.PROMPT, 2.7), (hooks.TURN, 5)):
+        measured = found.ratio((hook, hooks.PROCESS), (BARE_PYTHON, hooks.PROCESS))
+        yield Verdict(f"P3 {hook} / {BARE_PYTHON}", most, measured)
+    without_git = f"({hooks.START} - {hooks.STATUS})"
+    yield Verdict(f"P3 {without_git} / {BARE_PYTHON}", 5, found.start_without_git())
+    growth = found.ratio((hooks.LONG_TURN, hooks.PROCESS), (hooks.TURN, hooks.PROCESS))
+    yield Verdict(f"P3 {hooks.LONG_TURN} / of a short one", FLAT, growth)
 
 
 def promise_doors(found: Found) -> Iterator[Verdict]:

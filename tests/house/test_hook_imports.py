@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.app import App
+from holdfast.ground.settings import load_settings
+from holdfast.storage.enrolment import Enrolment
 
 EXPENSIVE = (
     "argparse",
@@ -156,6 +158,18 @@ def test_a_hook_without_anything_to_keep_loads_no_store(bare: set[str], tmp_path
 
     assert find_expensive(modules - bare) == []
     assert "apsw" not in modules
+
+
+def test_a_hook_in_a_folder_that_is_not_enrolled_loads_no_store(bare: set[str], tmp_path: Path):
+    """Hooks are set up for a person, and so fire in every folder."""
+    Enrolment(load_settings().home).add(str(tmp_path / "enrolled"))
+    payload = claude_payload(tmp_path, "UserPromptSubmit", prompt="Retry.", prompt_id="p1")
+
+    modules = loaded_modules("-m", "holdfast", "hook", "claude", "UserPromptSubmit", stdin=payload)
+
+    assert find_expensive(modules - bare) == []
+    unneeded = {"apsw", "holdfast.app", "holdfast.ground.redaction", "holdfast.sessions.store"}
+    assert modules & unneeded == set()
 
 
 def test_the_store_alone_loads_no_expensive_module(bare: set[str]):

@@ -13,9 +13,8 @@ structure around them are never touched, and a text that was redacted once stays
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections import Counter, namedtuple
 from itertools import pairwise
+from operator import itemgetter
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
@@ -38,14 +37,28 @@ if TYPE_CHECKING:  # `typing` costs a hook five milliseconds
     Span = tuple[int, int]
     Hit = tuple[int, int, int]  # start, end, and the rank of the rule
     Piece = tuple[int, int, int]  # start here, start in the text under it, width of a character
-else:
-    FoundSecret = namedtuple("FoundSecret", ("rule", "start", "end"))
-    RedactedText = namedtuple("RedactedText", ("text", "found"))
+else:  # by hand: `namedtuple` writes code and compiles it, and every hook would wait for that
+
+    class FoundSecret(tuple):
+        __slots__ = ()
+        rule, start, end = (property(itemgetter(index)) for index in range(3))
+
+        def __new__(cls, rule, start, end):
+            return tuple.__new__(cls, (rule, start, end))
+
+    class RedactedText(tuple):
+        __slots__ = ()
+        text, found = (property(itemgetter(index)) for index in range(2))
+
+        def __new__(cls, text, found):
+            return tuple.__new__(cls, (text, found))
+
 
 PASSES = 4
 ENTROPY_BITS = 4.2
 
 # Patterns are texts: `re` compiles each when it is needed first, and an import pays for none.
+_MARKED = "[REDACTED:"
 _MARK = r"\[REDACTED:[a-z_]{1,40}:[0-9a-f]{8}\]"
 _ESCAPE = r"\\{1,8}(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([\"'/nrt]))|%(?:25){0,3}([0-9a-fA-F]{2})"
 _MEANS = {"n": "\n", "r": "\r", "t": "\t"}
@@ -64,6 +77,7 @@ _OPAQUE_FIELD = (
     r"(?:^|_)(?:id|ids|uuid|guid|sha|sha1|sha256|sha512|hash|hashes|digest|checksum|integrity|etag|cursor|signature"
     r"|fingerprint|nonce)$|^encrypted|encrypted_content|(?:Id|Ids|Uuid|Hash|Digest|Sha)$"
 )
+_FIELD_HINTS = next(rule.hints for rule in RULES if rule.name == "assigned_secret")
 _LONG_WORD = r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{32,128}+={0,2}(?![A-Za-z0-9+/_=-])"
 _PLAIN_WORD = r"[0-9a-f-]+|[0-9A-F-]+|[A-Za-z]+(?:[_/-][A-Za-z]*)*|sha\d+-.*"
 
@@ -71,7 +85,7 @@ _PLAIN_WORD = r"[0-9a-f-]+|[0-9A-F-]+|[A-Za-z]+(?:[_/-][A-Za-z]*)*|sha\d+-.*"
 def find_secrets(text: str) -> list[FoundSecret]:
     """Where each secret is, from first to last; no two overlap."""
     hidden = text
-    if "[REDACTED:" in text:  # a pattern costs a hook more to compile than to use
+    if _MARKED in text:  # a pattern costs a hook more to compile than to use
         hidden = re.sub(_MARK, lambda mark: "\0" * len(mark[0]), text)
     found: list[FoundSecret] = []
     # Again while there is something: a key may only stand alone once its neighbour is gone.
@@ -188,12 +202,16 @@ class _View:
 
     def breaks(self, start: int, end: int) -> list[int]:
         """The places between two others where something was read as nothing."""
+        from bisect import bisect_left, bisect_right  # most texts hold nothing that needs them
+
         first = bisect_right(self._pieces, start, key=_get_start)
         last = bisect_left(self._pieces, end, key=_get_start)
         return [_get_start(piece) for piece in self._pieces[first:last]]
 
     def _locate(self, at: int) -> Span:
         """Where the character starts and ends in the text under this one."""
+        from bisect import bisect_right
+
         index = bisect_right(self._pieces, at, key=_get_start) - 1
         begins, place, width = self._pieces[index]
         start = place + at - begins
@@ -328,14 +346,16 @@ def _walk(value: Any, field: str, leaf: Callable[[str, str], str], depth: int) -
 
 def _find_secrets_of_field(text: str, field: str) -> list[FoundSecret]:
     found = find_secrets(text)
-    if found or re.search(_MARK, text):
+    if found or (_MARKED in text and re.search(_MARK, text)):
         return found
-    if not is_secret_field(field, text):
+    folded = field.casefold()
+    if not any(hint in folded for hint in _FIELD_HINTS) or not is_secret_field(field, text):
         return []
     return [FoundSecret("assigned_secret", 0, len(text))]
 
 
 def _entropy(word: str) -> float:
+    from collections import Counter
     from math import log2
 
     shares = [count / len(word) for count in Counter(word).values()]

@@ -2,7 +2,8 @@
 
 A client may skip hooks without a word, so the only proof that one works is that it fired. Like the
 files of processes these are not synced, and one that cannot be written is left out: a mark is never
-worth a hook. Two hooks that end at the same moment may count as one.
+worth a hook. So a file is changed in its place: to replace it would wait for the disk. Two hooks
+that end at the same moment may count as one.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from holdfast.ground import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     Mark = dict[str, Any]
 
 FOLDER = "hooks"
 MARK_BYTES = 4096
+FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 
 
 class HookMarks:
@@ -32,23 +35,20 @@ class HookMarks:
 
     def record(self, client: str, event: str, milliseconds: float, chars: int) -> None:
         """A hook that a client has fired: how long it took, and how much it handed over."""
-        known = self._read(_name(client, event))
-        mark = {
-            **known,
-            "client": client,
-            "event": event,
-            "fired_at": time.time(),
-            "count": known.get("count", 0) + 1,
-            "milliseconds": known.get("milliseconds", 0.0) + milliseconds,
-            "chars": known.get("chars", 0) + chars,
-        }
-        self._write(_name(client, event), mark)
+
+        def count(known: Mark) -> Mark:
+            return {
+                "fired_at": time.time(),
+                "count": known.get("count", 0) + 1,
+                "milliseconds": known.get("milliseconds", 0.0) + milliseconds,
+                "chars": known.get("chars", 0) + chars,
+            }
+
+        self._change(client, event, count)
 
     def record_check(self, client: str, event: str) -> None:
         """One that was run to see whether the installed command works."""
-        known = self._read(_name(client, event))
-        mark = {**known, "client": client, "event": event, "checked_at": time.time()}
-        self._write(_name(client, event), mark)
+        self._change(client, event, lambda known: {"checked_at": time.time()})
 
     def list_marks(self) -> list[Mark]:
         try:
@@ -60,25 +60,38 @@ class HookMarks:
     def _read(self, name: str) -> Mark:
         try:
             data = files.find_bytes(os.path.join(self.folder, name), max_bytes=MARK_BYTES)
-            mark = json.loads(data or b"{}")
-        except (OSError, ValueError, RecursionError, HoldfastError):
+        except (OSError, HoldfastError):
             return {}
-        return mark if isinstance(mark, dict) else {}
+        return _parse(data or b"")
 
-    def _write(self, name: str, mark: Mark) -> None:
-        draft = os.path.join(self.folder, f".{os.getpid()}")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+    def _change(self, client: str, event: str, change: Callable[[Mark], Mark]) -> None:
+        path = os.path.join(self.folder, f"{client}.{event}.json")
         try:
-            files.private_folder(self.folder)
-            fd = os.open(draft, flags, 0o600)
+            fd = self._open(path)
             try:
-                os.write(fd, json.dumps(mark).encode())
+                data = os.read(fd, MARK_BYTES)
+                known = _parse(data)
+                if not known:  # a new file, or one that cannot be read, however long
+                    os.ftruncate(fd, 0)
+                mark = {**known, "client": client, "event": event, **change(known)}
+                # Blanks over the rest of a longer one; to cut it would wait for the disk as well.
+                os.pwrite(fd, json.dumps(mark).encode().ljust(len(data)), 0)
             finally:
                 os.close(fd)
-            os.replace(draft, os.path.join(self.folder, name))
         except (OSError, HoldfastError):
             return
 
+    def _open(self, path: str) -> int:
+        try:
+            return files.open_regular(path, FLAGS)
+        except FileNotFoundError:
+            files.private_folder(self.folder)
+            return files.open_regular(path, FLAGS)
 
-def _name(client: str, event: str) -> str:
-    return f"{client}.{event}.json"
+
+def _parse(data: bytes) -> Mark:
+    try:
+        mark = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return mark if isinstance(mark, dict) else {}

@@ -15,7 +15,6 @@ import select
 import sys
 import time
 
-from holdfast.app import App
 from holdfast.clients import find_client
 from holdfast.clients.contract import (
     CHECK_ID,
@@ -35,7 +34,6 @@ from holdfast.clients.contract import (
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground.settings import Settings, load_settings, sqlite_path
 from holdfast.storage.errors import EventDroppedError
-from holdfast.storage.reserve import is_any_used
 from holdfast.usecases import capture
 
 TYPE_CHECKING = False
@@ -43,7 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from holdfast.app import App
     from holdfast.clients.contract import Client, HookEvent, HookOrigin
+
+    LoadedSettings = tuple[Settings, dict[str, InvalidValueError]]  # and which are wrong
 
 PAYLOAD_BYTES = 16 << 20
 SILENCE_SECONDS = 2.0
@@ -89,14 +90,19 @@ def handle(client: Client, event_name: str, started_at: float) -> None:
         raise
     if payload is None:
         raise InvalidValueError("payload", "", "is not a JSON object")
-    text = take_payload(client, event_name, payload)
+    loaded = _find_settings()
+    text = take_payload(client, event_name, payload, loaded)
     if text:
         print(client.reply(event_name, text), flush=True)
-    if event_name in list_known(client):
-        _leave_mark(client, event_name, payload, time.monotonic() - started_at, len(text or ""))
+    if loaded and event_name in list_known(client):
+        home = loaded[0].home
+        seconds = time.monotonic() - started_at
+        _leave_mark(home, client, event_name, payload, seconds, len(text or ""))
 
 
-def take_payload(client: Client, event_name: str, payload: dict[str, Any]) -> str | None:
+def take_payload(
+    client: Client, event_name: str, payload: dict[str, Any], loaded: LoadedSettings | None = None
+) -> str | None:
     """Say which session the client is in, and store what happened there, where it is kept.
 
     Returns what its model is handed now.
@@ -108,7 +114,7 @@ def take_payload(client: Client, event_name: str, payload: dict[str, Any]) -> st
         return None
     event = client.parse(event_name, payload) or parse_change(client, origin, event_name, payload)
     try:
-        settings, wrong = _load_settings()
+        settings, wrong = loaded or _load_settings()
     except InvalidValueError as no_home:
         if event:
             _keep_without_home(event, no_home.message)
@@ -133,6 +139,8 @@ def _take_records(
     origin: HookOrigin,
     records: Sequence[dict[str, Any]],
 ) -> str | None:
+    from holdfast.app import App  # not where a hook has nothing to do
+
     if sqlite_path(settings.database) is None:
         _silence()
     text = None
@@ -171,6 +179,8 @@ def _spool_until_fixed(
     records: Sequence[dict[str, Any]],
     wrong: dict[str, InvalidValueError],
 ) -> None:
+    from holdfast.app import App
+
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
         for record in records:
             app.spool.add(record)
@@ -221,13 +231,17 @@ def _make_text(app: App, client: Client, origin: HookOrigin, payload: dict[str, 
 
 
 def _leave_mark(
-    client: Client, event_name: str, payload: dict[str, Any], seconds: float, chars: int
+    home: str,
+    client: Client,
+    event_name: str,
+    payload: dict[str, Any],
+    seconds: float,
+    chars: int,
 ) -> None:
     """When it fired last, for a person who asks whether it does."""
     from holdfast.storage.hook_marks import HookMarks
 
-    settings, _ = _load_settings()
-    marks = HookMarks(settings.home)
+    marks = HookMarks(home)
     if payload.get("session_id") == CHECK_ID:
         marks.record_check(client.NAME, event_name)
     elif payload.get("hook_event_name") == event_name:
@@ -264,6 +278,8 @@ def read_payload(descriptor: int) -> dict[str, Any] | None:
 
 def reject(client: Client, event_name: str, error: UnreadableError) -> None:
     """Count a hook that cannot be read, and keep it where a person can look at it."""
+    from holdfast.app import App
+
     text = str(error.value)
     is_hook = '"hook_event_name"' in text and f'"{event_name}"' in text
     if event_name not in client.EVENTS or not is_hook:
@@ -413,7 +429,15 @@ def _silence() -> None:
     logging.getLogger().addHandler(logging.NullHandler())
 
 
-def _load_settings(**known: str) -> tuple[Settings, dict[str, InvalidValueError]]:
+def _find_settings() -> LoadedSettings | None:
+    """None where no folder for the data is known."""
+    try:
+        return _load_settings()
+    except InvalidValueError:
+        return None
+
+
+def _load_settings(**known: str) -> LoadedSettings:
     """And which are wrong: until they are fixed, events wait in the spool."""
     environment = {**os.environ, **known}
     wrong: dict[str, InvalidValueError] = {}
@@ -429,6 +453,8 @@ def _load_settings(**known: str) -> tuple[Settings, dict[str, InvalidValueError]
 
 def _is_spool_free(app: App) -> bool:
     """Usually a look at the disk; the spool's code is loaded only when something waits."""
+    from holdfast.storage.reserve import is_any_used
+
     home = app.settings.home
     try:
         names = os.listdir(os.path.join(home, "spool"))

@@ -1,6 +1,7 @@
 """What happens in a client becomes an event of its session, or a change of it.
 
-This is the path of a hook, so it loads no dataclasses.
+This is the path of a hook, so it loads no dataclasses. Hooks fire in every folder, so what is only
+needed where one has something to store is loaded there.
 """
 
 from __future__ import annotations
@@ -9,15 +10,13 @@ import os
 
 from holdfast.clients.contract import SESSION_ENDED, SESSION_RESUMED
 from holdfast.errors import HoldfastError
-from holdfast.ground import ids, process_tree
+from holdfast.ground import ids
 from holdfast.ground.settings import Owner
 from holdfast.sessions import rules
 from holdfast.sessions.errors import EventConflictError, SessionEndedError
-from holdfast.sessions.store import SessionStore
 from holdfast.storage.enrolment import Enrolment
 from holdfast.storage.mark import mark_store
 from holdfast.storage.off_sessions import OffSessions
-from holdfast.storage.processes import Processes
 from holdfast.usecases.location import locate_branch, locate_worktree
 
 TYPE_CHECKING = False
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast.clients.contract import HookEvent, HookOrigin
     from holdfast.ground.settings import Settings
     from holdfast.sessions.rules import CheckedEvent
+    from holdfast.sessions.store import SessionStore
     from holdfast.storage.database import Database
 
 OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
@@ -39,6 +39,9 @@ def register_process(settings: Settings, origin: HookOrigin) -> bool:
 
     Returns whether it was in another one of the same client before.
     """
+    from holdfast.ground import process_tree
+    from holdfast.storage.processes import Processes
+
     processes = Processes(settings.home)
     row = {
         "workspace": settings.workspace,
@@ -125,6 +128,8 @@ def get_owner(record: dict[str, Any]) -> Owner:
 
 async def store_record(database: Database, owner: Owner, record: dict[str, Any]) -> None:
     """Append the event to the client's session, which is started by its first event."""
+    from holdfast.sessions.store import SessionStore
+
     store = SessionStore(database, owner)
     given = record["event"]
     if given["type"] in (SESSION_RESUMED, SESSION_ENDED):
@@ -237,12 +242,11 @@ def mask_secrets(
     """A log of an agent's work holds all that passed by, keys and passwords too."""
     from holdfast.ground.redaction import find_secrets, redact, redact_value
 
-    if parts is None and not find_secrets(content):
-        return content, None
-    key = _find_mask_key(home)
-    masked_parts = None
-    if parts is not None:
-        masked_parts, _ = redact_value(parts, key=key)
+    copied_parts, found_in_parts = redact_value(parts)
+    if not found_in_parts and not find_secrets(content):
+        return content, copied_parts
+    key = _find_mask_key(home)  # most events need none, and so neither its file nor its code
+    masked_parts, _ = redact_value(parts, key=key)
     return redact(content, key=key).text, masked_parts
 
 
