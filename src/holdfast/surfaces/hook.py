@@ -153,7 +153,18 @@ def _take_records(
             text = _make_text(app, client, origin, payload)
         for record in records:
             _store_or_spool(app, record)
+    if app.left_behind:
+        _leave_at_once(client, event_name, text)
     return text
+
+
+def _leave_at_once(client: Client, event_name: str, text: str | None) -> None:
+    """Without the interpreter's own end, which waits for every thread."""
+    if text:
+        print(client.reply(event_name, text))
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None where it is closed
+        stream.flush()
+    os._exit(0)
 
 
 def _list_reading(client: Client) -> list[str]:

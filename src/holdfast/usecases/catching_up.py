@@ -29,7 +29,6 @@ async def catch_up(app: App, client: Client, origin: HookOrigin) -> None:
 
     A client that was killed said nothing at its end, and a hook may have found no program.
     """
-    until = time.monotonic() + CATCH_UP_SECONDS
     worktree = locate_worktree(origin.cwd)
     enrolled = Enrolment(app.settings.home).find(worktree)
     if enrolled is None or worktree is None:
@@ -40,6 +39,7 @@ async def catch_up(app: App, client: Client, origin: HookOrigin) -> None:
     reader = get_reader(client)
     off = OffSessions(app.settings.home)
     store = app.scope.sessions.store
+    until = time.monotonic() + CATCH_UP_SECONDS  # opening the store may have taken long
     for found in reader.list_transcripts(worktree, _find_person_folder(), since):
         if off.has(client.NAME, found.native_id) or time.monotonic() > until:
             continue
@@ -51,8 +51,9 @@ async def catch_up(app: App, client: Client, origin: HookOrigin) -> None:
 async def capture_turn(app: App, client: Client, origin: HookOrigin, path: str) -> None:
     """Store what is new in the transcript that a hook names."""
     session = make_captured(app, client, origin.native_id, locate_worktree(origin.cwd))
+    database = app.database  # opened before the time counts
     until = time.monotonic() + CATCH_UP_SECONDS
-    await transcripts.capture_all(app.database, app.settings.owner, session, path, until)
+    await transcripts.capture_all(database, app.settings.owner, session, path, until)
 
 
 def _find_person_folder() -> str:
