@@ -36,7 +36,7 @@ async def hand_over(
     """
     store = app.scope.sessions.store
     native = client.NAME, origin.native_id
-    if not await _take_window(store, native, payload.get("source")):
+    if not await _take_window(store, native, payload):
         return None
     text = await continuation.make_document(
         app,
@@ -47,15 +47,18 @@ async def hand_over(
     return text or None
 
 
-async def _take_window(store: SessionStore, native: tuple[str, str], source: object) -> bool:
+async def _take_window(
+    store: SessionStore, native: tuple[str, str], payload: Mapping[str, Any]
+) -> bool:
     state, revision = await store.find_capture(*native)
     handed = state.get(transcripts.HANDED)
+    asked = {"source": payload.get("source"), "prompt": payload.get("prompt_id")}
     now = time.time()
-    if handed and source not in NEW_WINDOWS:
+    if handed and asked["source"] not in NEW_WINDOWS:
         return False
-    if handed and handed["source"] == source and now - handed["at"] < AGAIN_SECONDS:
+    if handed and handed["asked"] == asked and now - handed["at"] < AGAIN_SECONDS:
         return False
-    taken = {**state, transcripts.HANDED: {"source": source, "at": now}}
+    taken = {**state, transcripts.HANDED: {"asked": asked, "at": now}}
     return await store.save_capture(*native, taken, revision)
 
 

@@ -677,7 +677,7 @@ def test_the_head_follows_a_new_name_and_the_end(console: Console):
     session_id = console.start_session(make_request("a"), name="Before")
     page = console.open_live(f"/sessions/{session_id}")
     mark(console)
-    page.locator(".more-facts summary").click()
+    page.get_by_text("About this session").click()
     expect(page.locator("#head .ending")).to_have_text("live")
 
     console.rename(session_id, "Another name")
@@ -778,7 +778,7 @@ def test_a_command_is_copied_at_a_click(console: Console):
     session_id = console.start_session(make_request("a"))
     console.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = console.open(f"/sessions/{session_id}")
-    page.locator(".more-facts summary").click()
+    page.get_by_text("About this session").click()
 
     page.locator("[data-copies=resume]").click()
 
@@ -1003,7 +1003,7 @@ def test_a_command_that_takes_two_lines_has_a_whole_box_around_each(console: Con
     session_id = console.start_session(make_request("a"))
     console.page.set_viewport_size({"width": 320, "height": 800})
     page = console.open(f"/sessions/{session_id}")
-    page.locator(".more-facts summary").click()
+    page.get_by_text("About this session").click()
 
     command = page.locator("#resume")
     assert command.evaluate("(code) => code.getClientRects().length") > 1
