@@ -4,6 +4,7 @@ For tests of our own commands; the real clients are run elsewhere.
 """
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -18,6 +19,7 @@ LISTS = {
     "gemini": "Configured MCP servers:\\n\\n✓ holdfast: {shim} mcp (stdio) - Connected",
 }
 SOURCE = Path(__file__).parents[2] / "src"
+MEASURED = "COVERAGE_PROCESS_CONFIG"
 
 
 class Desk:
@@ -36,6 +38,9 @@ class Desk:
     def install_program(self) -> Path:
         """The program as a command of its own; what is on the PATH is someone else's."""
         script = f'PYTHONPATH="{SOURCE}" exec "{sys.executable}" -m holdfast "$@"'
+        measured = os.environ.get(MEASURED)  # its environment has nothing of the tests'
+        if measured:
+            script = f"export {MEASURED}={shlex.quote(measured)}\n{script}"
         return self.write_program("holdfast", script)
 
     def install_client(self, name: str, version: str | None = None, listed: str = "") -> Path:

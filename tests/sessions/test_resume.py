@@ -348,3 +348,13 @@ def test_a_resume_text_never_exceeds_its_limit(sets, environment, max_chars):
     whole = context_sets.make_resume_text(metadata, lambda path: True)
     assert (text == whole) == (len(whole) <= max_chars)
     assert left_out <= sum(map(len, sets.values()))
+
+
+def test_an_applet_that_does_not_fit_is_left_out_whole():
+    metadata = {"context": {"applet": ["git-diff", f"path=/{'a' * 300}"], "ports": ["9231"]}}
+
+    text, left_out = context_sets.fit_resume_text(metadata, lambda path: True, max_chars=200)
+
+    assert left_out == 2
+    assert "git-diff" not in text
+    assert "9231" in text

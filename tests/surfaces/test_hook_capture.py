@@ -12,6 +12,8 @@ from holdfast.usecases.switching import set_off
 from tests.rig.claude_program import FIRST, SECOND, Claude, said, stored
 from tests.rig.commands import Answer
 
+pytestmark = pytest.mark.measures_processes
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:

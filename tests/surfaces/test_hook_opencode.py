@@ -12,6 +12,8 @@ from tests.rig.claude_program import said, stored
 from tests.rig.commands import Answer
 from tests.rig.opencode_program import Database, OpenCode
 
+pytestmark = pytest.mark.measures_processes
+
 NOTHING = Answer(0, "", "")
 
 

@@ -312,15 +312,9 @@ class SessionStore:
         rows = await self.database.read(query, *self.owner, event_id)
         return get_first(rows)
 
-    async def has_event(self, event_id: str, content_hash: bytes | None = None) -> bool:
-        """Whether an event was stored; with a hash, whether it has that content or was erased."""
-        row = await self.find_event(event_id)
-        if row is None:
-            return False
-        if content_hash is None:
-            return True
-        *_, known_hash, _chain_hash, erased_at = row
-        return erased_at is not None or known_hash == content_hash
+    async def has_event(self, event_id: str) -> bool:
+        """Whether an event was stored, also where it was erased since."""
+        return await self.find_event(event_id) is not None
 
     async def list_matching_events(
         self, text: str, session_id: str, after: int, limit: int

@@ -14,6 +14,8 @@ from holdfast.clients import config_file
 from tests.rig.commands import PATIENCE_SECONDS, Answer
 from tests.rig.fake_clients import Desk
 
+pytestmark = pytest.mark.measures_processes
+
 TRUSTED = '{"HOME": "TRUST_FOLDER"}'
 
 
