@@ -29,10 +29,10 @@ class Terminal:
         )
         self.wait_for(program.ready)
 
-    def say(self, line: str) -> None:
-        """Type it, and send it when the client has drawn it."""
+    def say(self, line: str, answer: str) -> None:
+        """Type it, send it when the client has drawn it, and wait for the answer."""
         self._write(line)
-        self._tmux("send-keys", "Enter")
+        self._enter_until(lambda: answer in self.read_screen())
 
     def clear(self, words: str) -> None:
         """Begin a new session: the words are gone from the screen then."""
@@ -51,7 +51,7 @@ class Terminal:
         self.wait_for(line)
 
     def _enter_until(self, is_so: Callable[[], object]) -> None:
-        """More than once: while a hook runs, a client may not listen to a command."""
+        """More than once: while a hook runs, a client may not listen; an empty line is nothing."""
         press = f"tmux -S {self.socket} send-keys Enter 2>/dev/null || true"
 
         def look() -> object:

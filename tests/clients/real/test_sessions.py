@@ -133,11 +133,9 @@ def test_a_cleared_session_is_followed_by_one_that_knows_it(
         {"when": "next", "answers": [{"text": "Planned."}]},
     ]
     terminal = Terminal(machine, program, script)
-    terminal.say("Paint the shed green.")
-    terminal.wait_for("Painted.")
+    terminal.say("Paint the shed green.", "Painted.")
     terminal.clear("Painted.")
-    terminal.say("What comes next")
-    terminal.wait_for("Planned.")
+    terminal.say("What comes next", "Planned.")
     terminal.quit()
 
     (document,) = find_texts(terminal.started, "LAST REQUEST", number=-1)
