@@ -65,6 +65,8 @@ START, PROMPT, CALL, TURN_END, SUBAGENT_END, END = (
 )
 # The kind of a key: a prompt of which a hook has the id of its turn only.
 TURN = "turn"
+# What a client calls the beginning of a window that a compaction left, as the source of a hook.
+COMPACTED = "compact"
 # The name of a session that `init` and `doctor` make up to see whether an installed hook answers.
 CHECK_ID = "holdfast-check"
 # In the place of an event's type, where a hook reports a change of its session and no event.

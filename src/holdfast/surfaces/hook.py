@@ -18,6 +18,7 @@ import time
 from holdfast.clients import find_client
 from holdfast.clients.contract import (
     CHECK_ID,
+    COMPACTED,
     CONTENT_BYTES,
     END,
     SESSION_ENDED,
@@ -147,7 +148,7 @@ def _take_records(
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
         if event_name in _list_reading(client):
             _read_transcripts(app, client, event_name, payload, origin)
-        is_asked = event_name == client.TEXT_EVENT or payload.get("source") == "compact"
+        is_asked = event_name == client.TEXT_EVENT or payload.get("source") == COMPACTED
         if is_asked and os.path.isdir(origin.cwd):
             # Before a request is stored: it is about what came before it.
             text = _make_text(app, client, origin, payload)

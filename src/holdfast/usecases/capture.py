@@ -272,10 +272,10 @@ def _name_known(owner: Owner, event_id: object) -> object:
     known = ids.parse_id(event_id)
     if known is None:
         return event_id
-    return name_event(owner.workspace_id, owner.developer_id, known)
+    return name_for_owner(owner.workspace_id, owner.developer_id, known)
 
 
-def name_event(workspace_id: str, developer_id: str, event_id: str) -> str:
+def name_for_owner(workspace_id: str, developer_id: str, event_id: str) -> str:
     """A client may report one event to two people; a random id already belongs to one person."""
     version = event_id[14]
     is_random = version == "7"

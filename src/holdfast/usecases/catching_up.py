@@ -44,16 +44,15 @@ async def catch_up(app: App, client: Client, origin: HookOrigin) -> None:
         if off.has(client.NAME, found.native_id) or time.monotonic() > until:
             continue
         session = make_captured(app, client, found.native_id, worktree)
-        for source in reader.find_sources(found.native_id, found.path):
-            await transcripts.capture_source(store, session, source, until)
+        await transcripts.capture_all(store, session, found.path, until)
 
 
 async def capture_turn(app: App, client: Client, origin: HookOrigin, path: str) -> None:
     """Store what is new in the transcript that a hook names."""
     session = make_captured(app, client, origin.native_id, locate_worktree(origin.cwd))
-    database = app.database  # opened before the time counts
+    store = app.scope.sessions.store  # opened before the time counts
     until = time.monotonic() + CATCH_UP_SECONDS
-    await transcripts.capture_all(database, app.settings.owner, session, path, until)
+    await transcripts.capture_all(store, session, path, until)
 
 
 def _find_person_folder() -> str:

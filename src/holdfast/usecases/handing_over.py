@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 
+from holdfast.clients.contract import COMPACTED
 from holdfast.sessions.model import make_session
 from holdfast.usecases import continuation, transcripts
 from holdfast.usecases.location import locate_worktree
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from holdfast.clients.contract import Client, HookOrigin
     from holdfast.sessions.store import SessionStore
 
-COMPACTED = "compact"
 AGAIN_SECONDS = 5.0  # the same start cannot come again so soon
 NEW_WINDOWS = ("startup", "clear", "fork", COMPACTED)
 
@@ -50,16 +50,25 @@ async def hand_over(
 async def _take_window(
     store: SessionStore, native: tuple[str, str], payload: Mapping[str, Any]
 ) -> bool:
-    state, revision = await store.find_capture(*native)
-    handed = state.get(transcripts.HANDED)
+    """Whether it is taken now; tried again where another process captures the same session."""
     asked = {"source": payload.get("source"), "prompt": payload.get("prompt_id")}
-    now = time.time()
-    if handed and asked["source"] not in NEW_WINDOWS:
+    for _ in range(transcripts.TRIES):
+        state, revision = await store.find_capture(*native)
+        if _is_handed(state.get(transcripts.HANDED), asked):
+            return False
+        taken = {**state, transcripts.HANDED: {"asked": asked, "at": time.time()}}
+        if await store.save_capture(*native, taken, revision):
+            return True
+    return False
+
+
+def _is_handed(handed: Mapping[str, Any] | None, asked: Mapping[str, Any]) -> bool:
+    if handed is None:
         return False
-    if handed and handed["asked"] == asked and now - handed["at"] < AGAIN_SECONDS:
-        return False
-    taken = {**state, transcripts.HANDED: {"asked": asked, "at": now}}
-    return await store.save_capture(*native, taken, revision)
+    if asked["source"] not in NEW_WINDOWS:
+        return True
+    seconds = time.time() - float(handed["at"])
+    return bool(handed["asked"] == asked) and seconds < AGAIN_SECONDS
 
 
 async def _find_continued(

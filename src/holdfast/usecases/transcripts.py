@@ -14,12 +14,11 @@ import json
 import os
 import time
 
-from holdfast.clients.contract import CONTENT_BYTES, cut_to_fit, make_storable
+from holdfast.clients.contract import CONTENT_BYTES, cut_to_fit, make_storable, name_event
 from holdfast.errors import InvalidValueError, StoreBusyError
-from holdfast.ground import canonical, ids
+from holdfast.ground import canonical
 from holdfast.sessions import rules
 from holdfast.sessions.errors import EventConflictError, SessionEndedError
-from holdfast.sessions.store import SessionStore
 from holdfast.usecases import capture
 
 TYPE_CHECKING = False
@@ -29,22 +28,20 @@ if TYPE_CHECKING:
 
     from holdfast.clients.contract import Client
     from holdfast.clients.transcript import Record, TranscriptReader
-    from holdfast.ground.settings import Owner
     from holdfast.sessions.rules import CheckedEvent
-    from holdfast.storage.database import Database
+    from holdfast.sessions.store import SessionStore
 
     State = dict[str, Any]
-    Saved = tuple[
-        str, State, int
-    ]  # the name of a transcript or none, and the revision that was read
+    # The name of a transcript, empty for the session itself; and the revision that was read.
+    Saved = tuple[str, State, int]
 
 BATCH_BYTES = 4 << 20
 TRIES = 5
 MOST_WAITING = 50
 MESSAGES = ("user_message", "model_message")
 
-# In the state of a capture. What only a hook, and what only the transcript has told so far.
 REWOUND = "rewound"  # in the parts of an event
+# In the state of a session: what only a hook, and what only the transcript has told so far.
 TOLD, READ, HANDED = "told", "read", "handed"
 
 
@@ -69,10 +66,9 @@ class CapturedSession:
 
 
 async def capture_all(
-    database: Database, owner: Owner, session: CapturedSession, path: str, until: float
+    store: SessionStore, session: CapturedSession, path: str, until: float
 ) -> None:
     """Everything new in its transcripts, as far as the time allows (`time.monotonic`)."""
-    store = SessionStore(database, owner)
     for source in session.reader.find_sources(session.native_id, path):
         await capture_source(store, session, source, until)
 
@@ -217,5 +213,5 @@ def _make_event(session: CapturedSession, owner: tuple[str, str], record: Record
 
 
 def _name_record(session: CapturedSession, owner: tuple[str, str], key: str) -> str:
-    event_id = ids.named_id(session.client.NAME, session.native_id, key)
-    return capture.name_event(*owner, event_id)
+    event_id = name_event(session.client.NAME, session.native_id, key)
+    return capture.name_for_owner(*owner, event_id)
