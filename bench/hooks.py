@@ -24,6 +24,7 @@ from bench.startup import BARE_PYTHON, compile_package, installed_command, proce
 from holdfast.app import App
 from holdfast.clients import find_client
 from holdfast.ground.off_loop import run_in_thread
+from holdfast.sessions.store import SessionStore
 from holdfast.storage.enrolment import Enrolment
 from holdfast.usecases import catching_up, transcripts
 
@@ -137,8 +138,8 @@ class Person:
             client = find_client("claude")
             assert client
             session = catching_up.make_captured(app, client, claude.session_id, str(claude.project))
-            path, owner = str(claude.path), self.settings.owner
-            app.run(transcripts.capture_all(app.database, owner, session, path, float("inf")))
+            store = SessionStore(app.database, self.settings.owner)
+            app.run(transcripts.capture_all(store, session, str(claude.path), float("inf")))
             return app.count().stored
 
 

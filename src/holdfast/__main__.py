@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from contextlib import suppress
 
 
 def main() -> int:
     if sys.argv[1:2] == ["hook"] and not {"--help", "-h"}.intersection(sys.argv):
+        gc.disable()  # before the imports: the process ends before any garbage matters
         from holdfast.surfaces import hook
 
         # Everything is on disk; ending the interpreter properly would only take time.
         os._exit(hook.main(sys.argv[2:]))
     if sys.argv[1:] == ["mcp"]:
-        with suppress(ModuleNotFoundError):  # the command says which extra is missing
-            from holdfast.surfaces.mcp import front
-
-            front.main()
+        _serve_stdio()
     from holdfast.surfaces import cli
 
     return cli.main(sys.argv[1:])
+
+
+def _serve_stdio() -> None:
+    """Where its library is missing, it returns: the command says which extra to install."""
+    try:
+        from holdfast.surfaces.mcp import front
+
+        front.main()
+    except ModuleNotFoundError:
+        return
 
 
 if __name__ == "__main__":

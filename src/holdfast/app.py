@@ -7,10 +7,8 @@ a hook, which an agent waits for, loads only what it needs to store its event.
 from __future__ import annotations
 
 from holdfast import errors
-from holdfast.ground.settings import Settings, hide_password, load_settings, sqlite_path
-from holdfast.scope import Scope
+from holdfast.ground.settings import Settings, hide_password, is_sqlite, load_settings
 from holdfast.storage.database import drive
-from holdfast.storage.in_transaction import InTransaction
 from holdfast.storage.mark import mark_store
 from holdfast.storage.opening import open_database
 from holdfast.storage.reserve import prepare_reserve
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.bundles.round_service import RoundService
     from holdfast.bundles.service import BundleService
     from holdfast.ground.settings import Owner
+    from holdfast.scope import Scope
     from holdfast.storage.accounting import Accounting
     from holdfast.storage.database import Database
     from holdfast.storage.spool import Spool
@@ -75,7 +74,7 @@ class App:
     def __exit__(self, *exception: object) -> None:
         try:
             if self._database is not None:
-                self.run(self._opening.__aexit__(None, None, None))
+                self.run_unopened(self._opening.__aexit__(None, None, None))
         finally:
             if self._runner is not None:
                 self._end_loop()
@@ -88,16 +87,29 @@ class App:
     async def __aexit__(self, *exception: object) -> None:
         await self._opening.__aexit__(None, None, None)
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """To its end: without a loop on SQLite, where nothing ever waits; else on our own loop."""
-        if sqlite_path(self.settings.database):
+    def run(self, coroutine: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
+        """To its end, or to that of its time; the store is opened before that counts."""
+        try:
+            _ = self.database
+        except BaseException:
+            coroutine.close()
+            raise
+        return self.run_unopened(coroutine, seconds)
+
+    def run_unopened(self, coroutine: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
+        """Without a loop on SQLite, where nothing ever waits; else on our own loop.
+
+        What runs there cannot open the store, because that needs the loop as well.
+        """
+        if is_sqlite(self.settings.database):
             return drive(coroutine)
         import asyncio
 
         if self._runner is None:
             self._runner = asyncio.Runner()
         try:
-            result: T = self._runner.run(asyncio.wait_for(coroutine, self.wait_seconds))
+            limited = asyncio.wait_for(coroutine, seconds or self.wait_seconds)
+            result: T = self._runner.run(limited)
         except TimeoutError:
             self._is_late = True
             raise errors.StoreBusyError(hide_password(self.settings.database)) from None
@@ -117,14 +129,17 @@ class App:
     @property
     def database(self) -> Database:
         if self._database is None:
-            self._database = self.run(self._opening.__aenter__())
+            self._database = self.run_unopened(self._opening.__aenter__())
             prepare_reserve(self.settings.home)
         return self._database
 
     @property
     def scope(self) -> Scope:
         """The rooms on the whole store, for the owner that the settings name."""
-        return Scope(self.database, self.settings.owner)
+        from holdfast.ground.masking import Mask
+        from holdfast.scope import Scope
+
+        return Scope(self.database, self.settings.owner, Mask(self.settings.home))
 
     def workstreams(self, folder: str, *, share: bool | None = None) -> WorkstreamService:
         """Context in the repository of a folder; `share` is what a program sets the flag to."""
@@ -141,7 +156,7 @@ class App:
     @property
     def served_worktree(self) -> str | None:
         """The one that this server was started for, for one person. A team's server has none."""
-        if self.folder is None or sqlite_path(self.settings.database) is None:
+        if self.folder is None or not is_sqlite(self.settings.database):
             return None
         return locate_worktree(self.folder)
 
@@ -193,14 +208,13 @@ class App:
         """Store what waited while the store was busy or down, if it can be stored now."""
         if self.spool.is_empty():
             return 0
-        _ = self.database  # opened first: an error of the store is not an error of what waits
         return self.run(self.drain(limit))
 
     async def drain(self, limit: int | None = None) -> int:
         """The same on a running loop. Only a hook waits: others want to read, and come again."""
         if self.spool.is_empty():
             return 0
-        if self.wait_seconds is not None or sqlite_path(self.settings.database):
+        if self.wait_seconds is not None or is_sqlite(self.settings.database):
             return await self.spool.drain(self._store_record, limit)
         import asyncio
 
@@ -211,7 +225,6 @@ class App:
             raise errors.StoreBusyError(hide_password(self.settings.database)) from None
 
     def count(self) -> Accounting:
-        _ = self.database
         return self.run(self.take_stock())
 
     async def take_stock(self) -> Accounting:
@@ -225,7 +238,7 @@ class App:
 
         with suppress(errors.StoreBusyError):  # then it is counted where it waits
             await self.drain()
-        store = self.scope.sessions.store
+        store = self.scope.session_store
         numbered, stored, sessions, has_older = await store.count_events(
             SESSIONS_COUNTED, ROWS_COUNTED
         )
@@ -252,9 +265,11 @@ class App:
 
     async def _store(self, owner: Owner, record: dict[str, Any]) -> None:
         """For a reader the store is free at once, or not at all."""
-        if self.wait_seconds is not None or not sqlite_path(self.settings.database):
+        if self.wait_seconds is not None or not is_sqlite(self.settings.database):
             await capture.store_record(self.database, owner, record)
             return
+        from holdfast.storage.in_transaction import InTransaction
+
         await self.database.try_transaction(
             lambda tx: capture.store_record(InTransaction("sqlite", tx), owner, record),
             seconds=0.0,

@@ -11,7 +11,10 @@ is data, which each door words in its own grammar. What one room alone raises is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SHOWN_CHARS = 80
 

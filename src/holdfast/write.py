@@ -22,10 +22,10 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 from holdfast.errors import Conflict, NotFound
+from holdfast.ground.frozen import dataclass, field
 from holdfast.ground.off_loop import off_loop
 from holdfast.scope import Scope
 from holdfast.storage.errors import IdTakenError
@@ -82,7 +82,7 @@ async def write(scope: Scope, request: Request[R], verb: Verb[R]) -> Done[R]:
         return Done(await verb(scope))
 
     async def work(database: Database) -> R:
-        return await _check_and_run(Scope(database, scope.owner), request, verb)
+        return await _check_and_run(scope.on(database), request, verb)
 
     return Done(await in_transaction(scope.database, work))
 
@@ -156,7 +156,7 @@ async def _attempt_in_store(scope: Scope, request: Request[R], key: _Key, verb: 
     """The key is kept in the transaction of the effect, so there is never one without the other."""
 
     async def work(database: Database) -> R | str:
-        inside = Scope(database, scope.owner)
+        inside = scope.on(database)
         known = await key.find_subject(inside)
         if known is not None:
             return known
@@ -178,7 +178,7 @@ async def _attempt_in_files(scope: Scope, request: Request[R], key: _Key, verb: 
 
     async def keep(database: Database) -> str | None:
         """The result of another caller with the same key; None where this caller is the first."""
-        inside = Scope(database, scope.owner)
+        inside = scope.on(database)
         subject = await key.find_subject(inside)
         if subject is None:
             await key.keep(inside, result)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from holdfast.bundles.model import (
     Gathered,
+    LastAnswer,
     LastRequest,
     LastSession,
     RecalledMemory,
@@ -113,6 +114,8 @@ def fill_every_field(
         context_sets={text: [text] * 3},
         context_source=text,
         request=LastRequest(text, text, NOW, text),
+        before=LastRequest(text, text, NOW),
+        answer=LastAnswer(text, text, NOW),
         last_session=LastSession(text, NOW, "cut off at", f"{text}2", text),
         notes=WorkingNotes(text, text, *[(text, text)] * 6),
         missing=frozenset([text]),

@@ -93,9 +93,7 @@ def fit_or_none(parts: list[Section], total: int) -> Layout | None:
     try:
         return budget.fit(HEAD, parts, total)
     except InvalidValueError:
-        pinned = [
-            part.write([item.text for item in part.items], 0) for part in parts if part.pinned
-        ]
+        pinned = [part.write(part.items, 0) for part in parts if part.pinned]
         assert total < len(render.write_head_line(HEAD)) + sum(len(text) + 2 for text in pinned)
         return None
 
@@ -268,9 +266,8 @@ def test_no_room_remains_in_which_the_next_item_could_begin(parts, total):
 def count_least_room(shown: ShownSection) -> int:
     """For the next item's beginning, with the heading where none stands yet."""
     section = shown.section
-    whole = [item.text for item in shown.items]
-    following = section.items[len(whole)]
-    text = section.write([*whole, ""], shown.left_out - 1)
+    following = section.items[len(shown.items)]
+    text = section.write([*shown.items, Item("", "source")], shown.left_out - 1)
     return len(text) - len(shown.text) + following.keep
 
 

@@ -1,10 +1,14 @@
 """What a bundle is made of: which session is continued, whose notes, which files are missing."""
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from holdfast.bundles.service import BundleService
 from holdfast.storage.journal import Journal
-from tests.bundles.situations import NOW
+from holdfast.workstreams.model import ContextFields
+from tests.bundles.situations import EMPTY, NOW
 from tests.bundles.test_service import load, memory, refuse
 
 
@@ -338,6 +342,47 @@ async def test_the_head_calls_a_session_live_while_a_program_runs_in_it(journal,
     assert "Last session: codex, ended " in ended
 
 
+async def test_the_head_names_every_client_that_is_live_here(journal, sessions):
+    other = await sessions.create_session("claude", "u1", client="claude", worktree="/w")
+    await sessions.append_event(other.id, "user_message", "user", "refactor the parser")
+    last = await start(sessions, "write the changelog")
+    running = {other.id, last.id}
+    bundles = BundleService(
+        journal,
+        sessions,
+        load=load,
+        now=lambda: NOW,
+        is_running=lambda session: session.id in running,
+    )
+
+    both = (await bundles.build(worktree="/w")).text
+    running.remove(other.id)
+    alone = (await bundles.build(worktree="/w")).text
+
+    assert "Last session: codex, live. Also live here: claude.\n" in both
+    assert "Also live" not in alone
+
+
+@pytest.mark.parametrize(
+    ("native_id", "end"),
+    [("n1", "ended 00:00, last request unanswered."), (None, "ended 00:00.")],
+)
+async def test_an_end_does_not_hide_that_the_last_request_was_not_answered(
+    bundles, sessions, native_id, end
+):
+    """Of a client's own session; of any other nothing says that all answers are in the log."""
+    last = await sessions.create_session(
+        "codex", "u1", client="codex", native_id=native_id, worktree="/w"
+    )
+    await sessions.append_event(last.id, "user_message", "user", "stop after 3")
+    await sessions.end_session(last.id)
+
+    text = (await bundles.build(worktree="/w")).text
+    notice = next(line for line in text.splitlines() if "Last session" in line)
+
+    assert re.sub(r"ended .*?(?=[,.])", "ended 00:00", notice).endswith(end)
+
+
 async def test_what_was_cut_of_the_session_before_is_one_call_away(journal, sessions):
     """The call names it, because one without an id is about the caller's own."""
     local = BundleService(journal, sessions, load=refuse, now=lambda: NOW)
@@ -355,6 +400,53 @@ async def test_what_was_cut_of_the_session_before_is_one_call_away(journal, sess
     assert short.endswith(recent)
     assert long.endswith(f"{recent} · session operation=state session_id={last.id}")
     assert "\nMore: repo_context operation=load · bundle detail=true" in noted
+
+
+async def test_where_there_is_room_both_the_notes_and_the_session_before_are_named(
+    journal, sessions
+):
+    context = replace(EMPTY.judged.context, fields=ContextFields(checklist=("the migration",)))
+
+    async def load_little(phase: str, workstream_id: str | None = None):
+        return replace(EMPTY.judged, context=context)
+
+    bundles = BundleService(journal, sessions, load=load_little, now=lambda: NOW)
+    last = await start(sessions, "stop after 3")
+
+    text = (await bundles.build(worktree="/w")).text
+
+    calls = f"repo_context operation=load · session operation=recent session_id={last.id}"
+    assert text.endswith(f"\nMore: {calls}")
+
+
+async def test_where_nothing_is_noted_only_the_session_before_is_named(journal, sessions):
+    async def load_nothing(phase: str, workstream_id: str | None = None):
+        return EMPTY.judged
+
+    bundles = BundleService(journal, sessions, load=load_nothing, now=lambda: NOW)
+    last = await start(sessions, "stop after 3")
+
+    text = (await bundles.build(worktree="/w")).text
+
+    assert text.endswith(f"\nMore: session operation=recent session_id={last.id}")
+
+
+async def test_the_head_names_the_branch_that_is_checked_out_now(journal, sessions, tmp_path):
+    place, head = str(tmp_path), tmp_path / ".git" / "HEAD"
+    head.parent.mkdir()
+    head.write_text("ref: refs/heads/main\n")
+    bundles = BundleService(journal, sessions, load=refuse, now=lambda: NOW)
+    await start(sessions, "stop after 3", worktree=place, git_branch="feat/retry", client="codex")
+
+    on_main = (await bundles.build(worktree=place)).text
+    head.write_text("9c41e2d0" * 5)
+    detached = (await bundles.build(worktree=place)).text
+    elsewhere = (await bundles.build(continues=(await sessions.list_sessions())[0].id)).text
+
+    assert on_main.startswith("HOLDFAST implementation · main · ")
+    assert "Last session: codex on feat/retry, " in on_main
+    assert detached.startswith("HOLDFAST implementation · 2026-")
+    assert elsewhere.startswith("HOLDFAST implementation · feat/retry · ")
 
 
 async def test_the_session_that_a_person_resumed_is_handed_to_the_next_agent(bundles, sessions):
@@ -405,7 +497,7 @@ async def test_a_prompt_of_ours_is_not_the_last_request(bundles, sessions):
 
 
 async def test_a_session_that_was_only_given_commands_hides_no_request(bundles, sessions):
-    await start(sessions, "stop after 3", client="claude")
+    asked = await start(sessions, "stop after 3", client="claude")
     await start(sessions, "/workspace-resume", "/exit", client="gemini")
     own = await start(sessions, "/clear")
 
@@ -413,6 +505,57 @@ async def test_a_session_that_was_only_given_commands_hides_no_request(bundles, 
         text = (await bundles.build(**named)).text
         assert "LAST REQUEST (user to claude, " in text
         assert "> stop after 3\n" in text
+        assert f"session operation=recent session_id={asked.id}" in text, "not of the last one"
+
+
+async def test_a_request_that_says_little_stands_with_what_it_goes_on_with(bundles, sessions):
+    await start(sessions, "Rework the payout export by Friday")
+    last = await start(sessions, "Add a column for the tax, too", "yes")
+    await sessions.append_event(last.id, "model_message", "assistant", "Shall I also rename it?")
+    await sessions.append_event(
+        last.id, "model_message", "assistant", "a subagent's", {"agent_id": "a1"}
+    )
+
+    text = (await bundles.build(worktree="/w")).text
+
+    assert re.search(
+        r"LAST REQUEST .*\n> yes\nBEFORE IT .*\n> Add a column for the tax, too\n", text
+    )
+    assert "\nLAST ANSWER Shall I also rename it? [said] agent, " in text
+
+
+async def test_what_it_goes_on_with_may_be_of_an_older_session(bundles, sessions):
+    await start(sessions, "Rework the payout export by Friday")
+    for _ in range(2):
+        await start(sessions, "go on")
+
+    text = (await bundles.build(worktree="/w")).text
+
+    assert "> go on\nBEFORE IT (user, " in text
+    assert "> Rework the payout export by Friday\n" in text
+    assert "LAST ANSWER" not in text, "nothing was answered"
+
+
+async def test_a_request_of_substance_stands_alone(bundles, sessions):
+    last = await start(sessions, "Rework the payout export", "Stop after the first step, please")
+    await sessions.append_event(last.id, "model_message", "assistant", "Done")
+
+    text = (await bundles.build(worktree="/w")).text
+
+    assert "BEFORE IT" not in text
+    assert "LAST ANSWER" not in text
+
+
+@pytest.mark.parametrize("chars", [5_000, 90_000])
+async def test_the_end_of_a_request_is_handed_over_however_long_it_is(bundles, sessions, chars):
+    await start(sessions, "word " * (chars // 5) + "\nDo not touch migrations/.")
+
+    text = (await bundles.build(worktree="/w")).text
+
+    assert "\n> Do not touch migrations/.\n" in text
+    shown = sum(len(line) for line in text.split("\n") if line.startswith(">"))
+    [left_out] = re.findall(r"\n… ([\d,]+) characters left out", text)
+    assert chars - shown < int(left_out.replace(",", "")) < chars - shown + 150
 
 
 async def test_its_own_request_is_not_one_of_before(bundles, sessions):

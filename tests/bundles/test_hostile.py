@@ -59,12 +59,13 @@ BEGINNINGS = (
     r'CLAIMS (?:[\d a-z,:]+) hold(?: here)? \("done" needs lines or an exit code\)$',
     r"SUMMARY \(|GOAL(?: \[older tree\])? |NEXT |BLOCKED |OPEN D|FILES |SET |ENVIRONMENT ",
     r"WORKSTREAM|NOTE: |REPO |CHANGED |FAILS |WORKS HERE |LAST RUN |LAST PASS ",
-    r"LAST REQUEST \(user(?: to .*)?, ",
+    r"LAST REQUEST \(user(?: to .*)?, |BEFORE IT \(user, |LAST ANSWER ",
     r"NOTES OF OTHERS, from the repository \[untrusted text [0-9a-f]{16}\]$",
     r"\[end of untrusted text [0-9a-f]{16}\]$",
     r"More: (?:repo_context operation=load|session operation=recent)(?: \([a-z 0-9,]+\))?$",
     r"More: repo_context operation=load workstream_id=|\+\d+ more$|$",
-    r"\[(?:ok|moved|changed|said)\] |D(?:\d+|\?) |\d+\. |- |>(?: |$)|\| |  ",
+    r"\[(?:ok|moved|changed|said)\] |D(?:\d+|\?) |\d+\. |- |>(?:\+? |$)|\| |  ",
+    r"… [\d,]+ characters left out; whole at More$",
 )
 OURS = re.compile("|".join(BEGINNINGS))
 ONCE = (
@@ -106,7 +107,8 @@ def check(gathered: Gathered, limit: int | None = None) -> str:
     layout = budget.fit(sections.make_head(gathered), sections.make_sections(gathered), total)
     text = render.render(layout)
     assert len(text) <= total
-    assert not [character for character in text if is_forbidden(character)]
+    shown = re.sub(r"(?m)^>\+? .*$", lambda line: line[0].replace("\t", " "), text)
+    assert not [character for character in shown if is_forbidden(character)]
     lines = text.split("\n")
     assert not [line for line in lines if not OURS.match(line)]
     for head in ONCE:
@@ -122,7 +124,7 @@ def check(gathered: Gathered, limit: int | None = None) -> str:
     assert len(MARK.findall(text)) == len(verdicts) + explained
     assert "<system" not in text
     # What the user said keeps its tags, but for those of speakers.
-    assert not [line for line in lines if "</" in line and not line.startswith("> ")]
+    assert not [line for line in lines if "</" in line and not line.startswith((">", ">+"))]
     assert "</system" not in text
     check_fence(lines)
     long = [line for line in lines if len(line) > LINE_CHARS]

@@ -18,15 +18,18 @@ def test_a_section_comes_back_from_json_as_it_was(name):
 def test_a_list_is_written_below_its_title():
     section = Section("failed", "FAILED", tail="  2 others", indent="  ")
 
-    assert section.write(["a", "b"], 3) == "FAILED\n  a\n  b\n  +3 more\n  2 others"
+    assert (
+        section.write([Item("a", "x"), Item("b", "x")], 3)
+        == "FAILED\n  a\n  b\n  +3 more\n  2 others"
+    )
     assert section.write([], 0) == "FAILED\n  2 others"
 
 
 def test_a_line_is_written_behind_its_title():
     section = Section("files", "FILES", lead=" ", joined=" · ")
 
-    assert section.write(["a", "b"], 0) == "FILES a · b"
-    assert section.write(["a"], 1) == "FILES a · +1 more"
+    assert section.write([Item("a", "x"), Item("b", "x")], 0) == "FILES a · b"
+    assert section.write([Item("a", "x")], 1) == "FILES a · +1 more"
 
 
 def test_a_bundle_has_the_keys_that_others_call():

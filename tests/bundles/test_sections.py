@@ -1,5 +1,6 @@
 """What is shown, in which order, and what is not shown at all."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 
 from holdfast.bundles import budget, quoting, render, sections
 from holdfast.bundles.model import Gathered, LastRequest, LastSession, Section, WorkingNotes
+from holdfast.bundles.note_sections import NotedFile, name_each_once
+from holdfast.bundles.quotation import break_line
 from holdfast.bundles.scratchpad import read_scratchpad
 from holdfast.workstreams.model import JudgedDecision, NotedChange, Staleness
 from tests.bundles.filled import fill_every_field
@@ -42,12 +45,35 @@ def sections_by_name(gathered: Gathered) -> dict[str, Section]:
     return {section.name: section for section in sections.make_sections(gathered)}
 
 
+def quoted(gathered: Gathered) -> list[str]:
+    """The lines of the request in the order of reading."""
+    request = sections_by_name(gathered)["request"]
+    return [item.text for item in request.arrange(request.items)]
+
+
 def texts(gathered: Gathered, name: str) -> list[str]:
     return [item.text for item in sections_by_name(gathered)[name].items]
 
 
 def judging(gathered: Gathered, **changes: object) -> Gathered:
     return replace(gathered, judged=replace(gathered.judged, **changes))
+
+
+def test_a_file_is_listed_once_where_a_place_in_it_is_named_too():
+    named = [NotedFile("a.py", "a.py"), NotedFile("b.py", "b.py"), NotedFile("a.py", "a.py#f")]
+
+    assert [file.text for file in name_each_once(named)] == ["b.py", "a.py#f"]
+
+
+def test_notes_without_a_summary_say_how_many_commits_came_after_them():
+    context = replace(EMPTY.judged.context, head="4be07a1" + "0" * 33)
+    staleness = replace(EMPTY.judged.staleness, commits=2)
+    noted = replace(EMPTY.judged, context=context, staleness=staleness)
+
+    title = sections_by_name(replace(EMPTY, judged=noted))["repo"].title
+
+    since = "2 commits after these notes (4be07a1)"
+    assert title == f"REPO HEAD 9c41e2d, {since}; tracked files as committed."
 
 
 def test_what_merged_branches_have_beyond_the_first_is_counted():
@@ -150,12 +176,13 @@ def test_a_request_keeps_its_lines_indentation_and_code():
     said = "\n  Rename `foo`  to <Foo/>:\n\n\n\n```py\n\tx: List<int> = [1]\n```\n</div> [ok]\n \n"
     told = replace(FLAG_OFF, request=LastRequest(said, "event e-1", NOW))
 
-    assert texts(told, "request") == [
+    assert quoted(told) == [
         ">   Rename `foo`  to <Foo/>:",
         ">",
         ">",
+        ">",
         "> ```py",
-        ">     x: List<int> = [1]",
+        "> \tx: List<int> = [1]",
         "> ```",
         "> </div> (ok]",
     ]
@@ -172,7 +199,7 @@ def test_a_request_keeps_its_lines_indentation_and_code():
     ],
 )
 def test_a_request_has_nothing_unseen_and_no_other_speaker(said, shown):
-    lines = texts(replace(FLAG_OFF, request=LastRequest(said, "event e-1", NOW)), "request")
+    lines = quoted(replace(FLAG_OFF, request=LastRequest(said, "event e-1", NOW)))
 
     assert lines == ([f"> {shown}"] if shown else ["> a", "> RULES", "> - obey"])
 
@@ -200,23 +227,65 @@ def test_a_huge_request_leaves_room_for_what_is_next():
 
     request = text.partition("LAST REQUEST")[2].partition("\n\n")[0]
     assert 500 < len(request) < 700
-    assert "more" in request.rpartition("\n")[2]
+    assert "characters left out; whole at More\n" in request
     assert "\nNEXT " in text
+
+
+def test_of_a_long_request_the_beginning_and_the_end_stand_and_the_gap_is_counted():
+    rules = " ".join(f"Rule {n}: column {n} holds integer cents." for n in range(90))
+    said = f"Rework the export. {rules}\nAt the very end: do not touch migrations/."
+    text = text_of(replace(FLAG_OFF, request=LastRequest(said, "event e-1", NOW)))
+
+    lines = text.partition("LAST REQUEST")[2].split("\n\n")[0].split("\n")[1:]
+    [gap] = [line for line in lines if line.startswith("…")]
+    shown = "".join(line.removeprefix(">+ ").removeprefix("> ") for line in lines if line != gap)
+    assert shown.startswith("Rework the export. Rule 0:")
+    assert lines[-1] == "> At the very end: do not touch migrations/."
+    left_out = int(gap.split()[1].replace(",", ""))
+    assert abs(len(said) - len(shown) - left_out) <= 3, "but for the ellipsis and the line's end"
+
+
+def test_the_end_of_a_request_that_is_too_long_to_be_read_whole_stands():
+    end = "b\n" * 900 + "and stop after 3"
+    asked = LastRequest("a\n" * 2_000, "e-1", NOW, end=end, end_at=90_000)
+    text = text_of(replace(FLAG_OFF, request=asked))
+
+    assert "\n> and stop after 3\n\n" in text
+    assert re.search(r"\n… 9\d,\d\d\d characters left out; whole at More\n", text)
+
+
+@given(st.text(st.sampled_from("ab  \té"), max_size=900))
+def test_the_pieces_of_a_broken_line_are_the_line(line):
+    pieces = break_line(line, 197)
+
+    assert "".join(pieces) == line
+    assert all(0 < len(piece) <= 197 for piece in pieces) or pieces == [""]
+
+
+def test_a_line_that_is_broken_says_so():
+    said = "give up after eight attempts, " * 20 + "\nthen stop"
+    told = replace(FLAG_OFF, request=LastRequest(said, "event e-1", NOW))
+
+    marks = [line.partition(" ")[0] for line in quoted(told)]
+
+    assert marks == [">", ">+", ">+", ">+", ">"]
+    assert sections_by_name(told)["request"].title.endswith("; >+ goes on with a line)")
 
 
 def test_a_request_of_one_long_paragraph_is_quoted_whole():
     words = [f"word{number}" for number in range(100)]
     told = replace(FLAG_OFF, request=LastRequest(" ".join(words), "event e-1", NOW))
 
-    lines = texts(told, "request")
+    lines = quoted(told)
 
-    assert all(line.startswith("> ") and len(line) <= 200 for line in lines)
-    assert " ".join(line.removeprefix("> ") for line in lines).split() == words
+    assert all(line.startswith(">") and len(line) <= 200 for line in lines)
+    joined = "".join(line.removeprefix(">+ ").removeprefix("> ") for line in lines)
+    assert joined.split() == words
 
 
 def test_an_empty_context_says_so():
     assert list(sections_by_name(EMPTY)) == ["repo", "nothing", "more"]
-    assert sections_by_name(EMPTY)["repo"].title == "REPO HEAD 9c41e2d; no tracked file changed."
+    assert sections_by_name(EMPTY)["repo"].title == "REPO HEAD 9c41e2d; tracked files as committed."
     assert sections_by_name(EMPTY)["nothing"].title == "Nothing is recorded here yet."
 
 
@@ -240,7 +309,7 @@ def test_an_empty_context_says_so():
 def test_stale_stands_first_where_a_noted_file_changed_and_says_how_much(gathered, staleness, said):
     repo = sections_by_name(judging(gathered, staleness=staleness))["repo"]
 
-    assert repo.title.endswith(f"; no tracked file changed. {said}")
+    assert repo.title.endswith(f"; tracked files as committed. {said}")
     assert repo.pinned
 
 
@@ -313,7 +382,7 @@ def test_only_the_worst_three_changes_are_shown():
 def test_a_repository_without_a_commit_has_no_head():
     bare = judging(EMPTY, head=None)
 
-    assert sections_by_name(bare)["repo"].title == "REPO no commit yet; no tracked file changed."
+    assert sections_by_name(bare)["repo"].title == "REPO no commit yet; tracked files as committed."
 
 
 def test_a_file_that_may_only_be_read_says_what_to_do():
@@ -823,7 +892,7 @@ def test_a_repository_has_a_short_name(repo, said):
 def test_a_checkout_at_the_commit_of_the_notes_names_no_other():
     here = judging(FRESH, staleness=Staleness(False, commits=0))
 
-    assert sections_by_name(here)["repo"].title == "REPO HEAD 9c41e2d; no tracked file changed."
+    assert sections_by_name(here)["repo"].title == "REPO HEAD 9c41e2d; tracked files as committed."
 
 
 def test_decisions_made_at_the_same_moment_are_ordered_by_id():

@@ -622,6 +622,18 @@ async def test_a_result_that_grows_without_its_secrets_is_refused_before_any_is_
     assert closed.decisions == tuple(decision.text for decision in noted)
 
 
+async def test_what_a_role_submits_is_kept_without_its_secrets(bundles):
+    rounds = RoundService(bundles, Decisions().decide)
+    secret = "ghp_" + "aB3" * 12
+    await rounds.start("topic")
+
+    await rounds.submit(next(iter(ROLES)), f"No new fact but {secret}.", [])
+
+    [step, _] = await rounds.journal.newest_of_kind("round", 2)
+    assert secret not in str(step.content)
+    assert "[REDACTED:" in str(step.content)
+
+
 async def test_after_a_failed_close_the_chair_can_close_again_or_abandon(bundles):
     for number, ends in enumerate(("close", "close with other words", "abandon")):
         decisions = Decisions(fails_at=1)

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from holdfast import clients
 from holdfast.clients import contract
+from holdfast.clients.commands import list_commands
 from holdfast.clients.contract import HookEvent, cut_to_fit, make_storable
+from holdfast.clients.setup import OWN_MARK
 from holdfast.ground import canonical, ids
 from holdfast.sessions.requests import is_request
 
@@ -95,9 +97,18 @@ def test_what_a_subagent_is_told_is_kept_with_its_id(name: str):
         event_name, {**payloads(name)[event_name], "agent_id": "a\x001", "agent_type": "explorer"}
     )
 
-    assert event.event_type == "user_message"
+    assert event.event_type == "system_event"
     assert event.parts == {"agent_id": "a\ufffd1", "agent": "explorer"}
     assert not is_request(event.content, event.parts)
+
+
+@pytest.mark.parametrize("arguments", ["", "the parser"])
+def test_no_command_of_ours_is_a_request(arguments: str):
+    """As it is typed, as its model is sent it, and with the first line of its file."""
+    for name, _, text in list_commands(arguments):
+        assert not is_request(f"/{name} {arguments}".strip())
+        assert not is_request(text)
+        assert not is_request(f"<!-- {OWN_MARK} -->\n{text}")
 
 
 def test_the_same_hook_twice_is_the_same_event(name: str):
@@ -276,6 +287,21 @@ def check_storable(event: HookEvent) -> None:
         slot: value for slot, value in fields(event).items() if slot != "cwd"
     }  # looked at, not stored
     canonical.canonical_object("record", {"a": {"b": record}}, max_bytes=4 << 20)
+
+
+def test_a_quotation_reaches_every_model_as_it_is_read(name: str):
+    """Gemini hands each angle bracket on as an entity, so none of ours may be one."""
+    text = "LAST REQUEST (user, 13:19)\n> give up if a > 8\n  > FAILED\nMore: x"
+    client = get_client(name)
+
+    answer = json.loads(client.reply(client.TEXT_EVENT, text))
+
+    output = answer.get("hookSpecificOutput", {"additionalContext": answer.get("text")})
+    arrived = output["additionalContext"]
+    if name == "gemini":
+        assert arrived == text.replace("\n>", "\n»").replace("  >", "  »")
+    else:
+        assert arrived == text
 
 
 def test_an_unknown_client_is_not_found():

@@ -14,6 +14,7 @@ from holdfast.clients.opencode import transcript
 from holdfast.clients.transcript import Batch, Record
 from holdfast.observations.rules import grade_command
 from holdfast.storage.queries import read_blocks
+from holdfast.usecases.transcripts import find_moment
 from tests.rig.opencode_program import Database
 
 MOST_BYTES = 1 << 20
@@ -59,6 +60,14 @@ def call(tool: str = "bash", **state: Any) -> dict[str, Any]:
 # --- what is read ---------------------------------------------------------------------------------
 
 
+def test_each_record_says_when_it_happened(database: Database):
+    records = read(database, PARENT).records
+
+    moments = [find_moment(record.at) or "" for record in records]
+    assert all(moments)
+    assert moments == sorted(moments)
+
+
 def test_a_session_is_read_with_its_tools_and_their_outcomes(database: Database):
     database.load("tools-subagent-fork.jsonl")
 
@@ -86,7 +95,7 @@ def test_what_a_subagent_does_belongs_to_the_session_that_started_it(database: D
 
     assert sources == [f"{database.path}#{PARENT}", f"{database.path}#{SUBAGENT}"]
     batch = read(database, SUBAGENT)
-    assert describe(batch.records)[0] == ("user_message", "SUBPROMPT do it")
+    assert describe(batch.records)[0] == ("system_event", "SUBPROMPT do it")
     marks = [(record.parts or {}).get("agent_id") for record in batch.records]
     assert set(marks) == {SUBAGENT}
     assert (batch.records[0].parts or {})["agent"] == "general"
@@ -108,6 +117,16 @@ def test_what_a_fork_has_copied_is_not_read_again(database: Database):
         ("user_message", "T-FORK"),
         ("model_message", "DONE-OTHER"),
     ]
+
+
+def test_a_fork_names_the_session_that_it_is_a_copy_of(database: Database):
+    database.load("tools-subagent-fork.jsonl")
+
+    first = read(database, FORK)
+    again = transcript.read(f"{database.path}#{FORK}", first.cursor, 1 << 20)
+
+    assert first.forked_from == again.forked_from == PARENT
+    assert read(database, PARENT).forked_from is None
 
 
 def test_a_compaction_is_read_with_its_summary_and_its_cause(database: Database):
@@ -312,7 +331,9 @@ def test_damaged_rows_are_counted_and_left_out(database: Database, monkeypatch):
 
     batch = read(database, "s")
 
-    assert describe(batch.records) == [("model_message", "fine"), ("user_message", "go")]
+    *damaged, fine, go = batch.records
+    assert describe([fine, go]) == [("model_message", "fine"), ("user_message", "go")]
+    assert [record.parts for record in damaged] == [{"left_out": 1}] * 2
     assert batch.damaged == 2
 
 

@@ -1,8 +1,10 @@
 """What is put into the settings of clients, and that it comes out again (TS23)."""
 
+import errno
 import json
 import os
 import shlex
+import stat
 import subprocess
 import threading
 import tomllib
@@ -442,6 +444,23 @@ def _is_killed(desk: Desk, name: str, survived: int) -> bool:
     return os.waitstatus_to_exitcode(status) == 9
 
 
+@pytest.mark.parametrize(("mode", "kept"), [(0o640, 0o600), (0o664, 0o644)])
+def test_a_file_of_a_group_that_the_person_is_not_in_is_changed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, mode: int, kept: int
+):
+    file = desk.write(".claude/settings.json", "{}")
+    file.chmod(mode)
+
+    def refuse(*_: int) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "fchown", refuse)
+    install(desk, "claude")
+
+    assert "hooks" in json.loads(file.read_text())
+    assert stat.S_IMODE(file.stat().st_mode) == kept
+
+
 def test_two_who_install_at_the_same_time_install_once(desk: Desk):
     threads = [threading.Thread(target=install, args=(desk, "claude")) for _ in range(4)]
     for thread in threads:
@@ -614,6 +633,32 @@ def test_without_a_program_the_installed_command_says_nothing(tmp_path: Path, pa
     done = run_shell(make_hook_command(shim.find_shim(str(tmp_path)), "gemini", "X"), **environment)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_without_a_program_the_installed_command_is_a_server_that_has_no_tools(tmp_path: Path):
+    """Every client reports a server that does not answer."""
+    shim.write_shim(str(tmp_path), "/nowhere/holdfast", {})
+    requests = [
+        '{"method":"initialize","params":{"protocolVersion":"2025-06-18"},"jsonrpc":"2.0","id":0}',
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        '{"jsonrpc": "2.0", "id": "a-1", "method": "tools/list", "params": {}}',
+        '{"jsonrpc":"2.0","id":2,"method":"ping"}',
+    ]
+
+    done = subprocess.run(
+        [shim.find_shim(str(tmp_path)), "mcp"],
+        env={},
+        input="\n".join([*requests, ""]).encode(),
+        capture_output=True,
+        check=True,
+    )
+
+    first, *rest = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (first["id"], first["result"]["protocolVersion"]) == (0, "2025-06-18")
+    assert [(answer["id"], answer["result"]) for answer in rest] == [
+        ("a-1", {"tools": []}),
+        (2, {}),
+    ]
 
 
 def test_without_the_data_folder_the_installed_command_says_nothing(tmp_path: Path):

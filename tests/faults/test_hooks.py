@@ -33,6 +33,7 @@ SESSIONS = [
     ("claude", "UserPromptSubmit", "prompt", "prompt_id"),
     ("codex", "UserPromptSubmit", "prompt", "turn_id"),
     ("gemini", "BeforeAgent", "prompt", "timestamp"),
+    ("claude", "Stop", "last_assistant_message", "prompt_id"),
 ]
 
 

@@ -16,9 +16,11 @@ import pytest
 from holdfast.app import App
 from holdfast.ground.settings import load_settings
 from holdfast.storage.enrolment import Enrolment
+from tests.workstreams.repos import ON, with_code
 
 EXPENSIVE = (
     "argparse",
+    "ast",
     "asyncio",
     "asyncpg",
     "click",
@@ -32,6 +34,7 @@ EXPENSIVE = (
     "importlib.metadata",
     "importlib.resources",
     "inspect",
+    "ipaddress",
     "logging",
     "multiprocessing",
     "pathlib",
@@ -46,6 +49,7 @@ EXPENSIVE = (
     "statistics",
     "subprocess",
     "tempfile",
+    "textwrap",
     "threading",
     "tomllib",
     "typing",
@@ -53,6 +57,10 @@ EXPENSIVE = (
     "uuid",
     "zipfile",
 )
+# What starts git, at the start of a session only.
+FOR_GIT = {"subprocess", "threading"}
+# How many modules of ours each hook may load: each costs as much as a query.
+AT_A_PROMPT, AT_THE_END_OF_A_TURN, AT_A_START = 45, 52, 150
 # Only what is created or repaired for the first time may load these.
 NOT_EVERY_TIME = {
     "datetime",
@@ -110,6 +118,10 @@ def find_expensive(modules: set[str]) -> list[str]:
     )
 
 
+def count_ours(modules: set[str]) -> int:
+    return len([name for name in modules if name.partition(".")[0] == "holdfast"])
+
+
 def claude_payload(tmp_path: Path, event: str, **fields: object) -> str:
     return json.dumps(
         {"hook_event_name": event, "session_id": "c-1", "cwd": str(tmp_path), **fields}
@@ -146,6 +158,67 @@ def test_a_hook_that_finds_its_session_loads_no_expensive_module(bare: set[str],
 
     assert find_expensive(modules - bare) == []
     assert modules & NOT_EVERY_TIME == set()
+    assert count_ours(modules) <= AT_A_PROMPT
+    with App() as app:
+        assert app.count().stored == 2
+
+
+def test_a_hook_that_reads_the_transcript_loads_no_expensive_module(bare: set[str], tmp_path: Path):
+    """The end of a turn: it redacts and stores what the client has written."""
+    path = tmp_path / "transcript.jsonl"
+    message = {"role": "user", "content": "Stop the retry.\nKeep the API."}
+    line = {"type": "user", "uuid": "u-1", "promptId": "p-1", "message": message}
+    payload = claude_payload(tmp_path, "Stop", transcript_path=str(path))
+    loaded_modules("-m", "holdfast", "hook", "claude", "Stop", stdin=payload)
+    path.write_text(f"{json.dumps(line)}\n")
+
+    modules = loaded_modules("-m", "holdfast", "hook", "claude", "Stop", stdin=payload)
+
+    assert find_expensive(modules - bare) == []
+    assert "holdfast.sessions.service" not in modules
+    assert count_ours(modules) <= AT_THE_END_OF_A_TURN
+    with App() as app:
+        assert app.count().stored == 1
+
+
+def test_a_hook_that_makes_a_bundle_loads_what_starts_git_and_nothing_else_that_is_expensive(
+    bare: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    repo = with_code(tmp_path / "payouts")
+    for name, value in ON.items():
+        monkeypatch.setenv(name, value)
+    with App() as app:
+        work = app.workstreams(str(repo.folder))
+        app.run(work.claim("schedule() doubles", ["README.md:1"]))
+        app.run(work.decide("a table"))
+        app.run(work.save("Where it stands. Next: the tests."))
+    payload = claude_payload(repo.folder, "SessionStart", source="startup")
+
+    modules = loaded_modules("-m", "holdfast", "hook", "claude", "SessionStart", stdin=payload)
+
+    assert set(find_expensive(modules - bare)) == FOR_GIT
+    assert "holdfast.bundles.render" in modules
+    assert count_ours(modules) <= AT_A_START
+
+
+@pytest.mark.parametrize("rest", ["", '{"type":"last-prompt","lastPrompt":"Go."}\n'])
+def test_a_prompt_that_nothing_precedes_loads_no_reader(rest: str, bare: set[str], tmp_path: Path):
+    """The transcript is as the last reading left it, or has lines that only the client needs."""
+    record = {"parentUuid": None, "type": "user", "message": {"content": "Go."}, "uuid": "u1"}
+    path = tmp_path / "c-1.jsonl"
+    path.write_text(json.dumps(record) + "\n")
+    end = claude_payload(tmp_path, "Stop", transcript_path=str(path))
+    loaded_modules("-m", "holdfast", "hook", "claude", "Stop", stdin=end)
+    path.write_text(path.read_text() + rest)
+    named = {"prompt": "Retry.", "prompt_id": "p1", "transcript_path": str(path)}
+    payload = claude_payload(tmp_path, "UserPromptSubmit", **named)
+
+    modules = loaded_modules("-m", "holdfast", "hook", "claude", "UserPromptSubmit", stdin=payload)
+
+    assert find_expensive(modules - bare) == []
+    assert modules & NOT_EVERY_TIME == set()
+    readers = {"holdfast.usecases.catching_up", "holdfast.clients.transcript"}
+    assert modules & readers == set()
     with App() as app:
         assert app.count().stored == 2
 

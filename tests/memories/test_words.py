@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.memories import words
 from holdfast.memories.words import WORD_CHARS, extract_words, measure_meaning, stem
 
 
@@ -94,3 +95,12 @@ def test_the_small_words_of_a_sentence_mean_less_than_its_subject():
 @given(st.from_regex(r"[a-z]{1,30}", fullmatch=True))
 def test_a_stem_is_never_longer_than_its_word_by_more_than_a_letter(word: str):
     assert 0 < len(stem(word)) <= len(word) + 1
+
+
+def test_the_stem_of_a_small_word_begins_as_the_word_does():
+    """Small words are looked up by their first two letters."""
+    small = (words._LIGHT_WORDS + words._FUNCTION_WORDS).split()
+
+    assert [word for word in small if stem(word)[:2] != word[:2]] == []
+    assert measure_meaning(stem("nothing")) == words.LIGHT_SHARE
+    assert measure_meaning(stem("a")) == words.FUNCTION_SHARE

@@ -256,3 +256,54 @@ def test_every_event_is_in_exactly_one_turn_for_any_parts(told: list[tuple[str, 
         if shown_event
     ]
     assert sorted(shown) == list(range(1, len(events) + 1))
+
+
+# --- what clients' own logs have beside -----------------------------------------------------------
+
+
+def test_what_a_subagent_does_belongs_to_the_turn_that_started_it():
+    """What it is told is not asked by a person, and what it answers is not the answer."""
+    agent = {"agent_id": "a1", "agent": "Explore"}
+    turn = only(
+        event(1, "user_message", "find the callers"),
+        event(2, "system_event", "look in src", agent),
+        event(3, "tool_result", "", {"tool": "Bash", "input": {"command": "grep"}, **agent}),
+        event(4, "tool_result", "", {"tool": "Edit", "input": {"file_path": "/a.py"}, **agent}),
+        event(5, "model_message", "one caller", agent),
+        event(6, "model_message", "One caller, in src."),
+    )
+
+    assert turn.request
+    assert turn.request.content == "find the callers"
+    assert [answer.content for answer in turn.answers] == ["One caller, in src."]
+    assert [(step.kind, step.agent) for step in turn.steps] == [
+        ("told", "Explore"),
+        ("tool", "Explore"),
+        ("tool", "Explore"),
+        ("answered", "Explore"),
+    ]
+    assert [command.agent for command in turn.commands] == ["Explore"]
+    assert [file.agent for file in turn.edited] == ["Explore"]
+
+
+def test_a_subagent_without_a_name_is_called_by_its_id():
+    turn = only(event(1, "user_message"), event(2, "user_message", "go", {"agent_id": "a1"}))
+
+    assert [step.agent for step in turn.steps] == ["a1"]
+
+
+def test_a_compaction_and_a_rewind_are_named_as_such():
+    turn = only(
+        event(1, "user_message"),
+        event(2, "system_event", "Summary: …", {"compaction": "auto"}),
+        event(3, "system_event", "", {"rewound": ["e1", "e0"]}),
+        event(4, "system_event", "something else", {"compaction": None, "rewound": "?"}),
+    )
+
+    assert [(step.kind, step.title) for step in turn.steps] == [
+        ("compaction", "auto"),
+        ("rewind", "2 requests taken back"),
+        ("system_event", "something else"),
+    ]
+    assert [step.event.sequence for step in turn.compactions] == [2]
+    assert [step.event.sequence for step in turn.work] == [3, 4]

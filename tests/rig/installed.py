@@ -30,8 +30,10 @@ class Installed:
         return self.machine.command(str(self.path), *words, environment={**known, "PATH": path})
 
     def read(self, *words: str) -> Any:
-        """What it answered; notes for a person may stand before it."""
-        return json.loads(self(*words, "--json").splitlines()[-1])
+        """What it answered; notes for a person may stand before and after it."""
+        lines = self(*words, "--json").splitlines()
+        (document,) = [line for line in lines if line.startswith("{")]
+        return json.loads(document)
 
     def remove(self) -> None:
         self.path.unlink()

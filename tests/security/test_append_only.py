@@ -66,7 +66,7 @@ async def fill(database: Any) -> None:
 MAY_MOVE = {
     "sessions": {
         *("ended_at", "metadata", "name", "revision", "last_sequence", "head_hash"),
-        *("active_at", "noted_at"),
+        *("active_at", "noted_at", "hidden_active_at", "hidden_noted_at"),
     },
     "session_state": {"scratchpad", "cleared", "updated_at"},
     "captures": {"state", "revision", "updated_at"},

@@ -66,6 +66,7 @@ VALUES = {
     "p_source": "''",
     "p_worktree": "'/r1'",
     "p_until": "'2100-01-01T00:00:00Z'",
+    "p_at": "'2026-01-01T00:00:00Z'",
     "p_workflow": "null",
     "p_skill": "null",
     "p_git_branch": "null",
@@ -84,6 +85,7 @@ VALUES = {
 ANOTHER_SESSION = "md5('2 5 41')::uuid"
 VALUES_OF = {
     "context.create_session": {"p_id": "gen_random_uuid()", "p_native_id": "'new'"},
+    "context.link_fork": {"p_id": ANOTHER_SESSION},
     "context.recent_events": {"p_below": "null", "p_limit": "40"},
     "context.turn_start": {"p_below": "3990"},
     "context.newest_user_messages": {"p_below": "3990"},

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from holdfast.errors import InvalidValueError
+from holdfast.ground import clock
 from holdfast.sessions.reading import MESSAGES_PER_PAGE, MOST_MESSAGES
 from holdfast.sessions.requests import is_request
 from holdfast.sessions.service import SESSIONS_WITH_NOTES, THREAD_LOOKED_BACK
@@ -38,6 +39,45 @@ async def test_the_session_written_last_is_found_among_any_number_of_newer_ones(
     await sessions.append_event(old.id, "tool_result", "tool", "today")
 
     assert await find_last(sessions) == old.id
+
+
+async def test_what_is_read_later_counts_when_it_happened(sessions):
+    """A transcript of last week that is read today is not what was done last."""
+    now = await start(sessions, "today")
+    late = await start(sessions)
+    parts = {"happened_at": "2026-01-02T03:04:05.000000Z"}
+    event = await sessions.append_event(late.id, "user_message", "user", "last week", parts)
+    await sessions.store.mark_active(late.id, parts["happened_at"])
+
+    assert await find_last(sessions) == now.id
+    moments = await sessions.find_last_moments([late])
+    [sample] = await sessions.sample_events(late.id)
+    assert moments[late.id] == sample.happened_at == event.happened_at
+    assert f"{event.happened_at:%Y-%m-%d %H:%M:%S}" == "2026-01-02 03:04:05"
+
+
+async def test_within_a_minute_too_what_is_read_later_counts_when_it_happened(sessions):
+    """A client was killed, another went on, and the first one's transcript is read after that."""
+    killed = await start(sessions)
+    request = await sessions.append_event(killed.id, "user_message", "user", "rename it")
+    went_on = await start(sessions, "keep the name")
+    moment = clock.to_text(request.created_at)
+    parts = {"happened_at": moment}
+    await sessions.append_event(killed.id, "model_message", "assistant", "I begin.", parts)
+    await sessions.store.mark_active(killed.id, moment)
+
+    assert await find_last(sessions) == went_on.id
+
+
+@pytest.mark.parametrize("happened_at", ["soon", "2999-01-01T00:00:00Z", 7, None])
+async def test_a_time_that_cannot_be_is_not_believed(sessions, happened_at):
+    session = await start(sessions)
+    parts = {"happened_at": happened_at}
+    event = await sessions.append_event(session.id, "user_message", "user", "x", parts)
+
+    moments = await sessions.find_last_moments([session])
+    assert event.happened_at == event.created_at == moments[session.id]
+    assert await find_last(sessions) == session.id
 
 
 async def test_a_session_that_began_later_is_neither_the_last_one_nor_read_for_notes(sessions):
@@ -229,13 +269,15 @@ async def test_a_request_is_looked_for_with_a_limit_that_is_a_number(sessions):
         "We stop here. Record what the next session will need; it is handed exactly this:\n\n1.",
         "Continue earlier work: a (started 2026-11-17T13:24:53.269939Z, still open).\n\nHOLDFAST",
         "/clear",
-        "/compact keep the names of the tables",
         "/EXIT",
+        " /login \n",
         "<task-notification>\n<task-id>b1</task-id>",
         "<command-name>/clear</command-name>\n<command-message>clear</command-message>",
         "<command-message>mcp__holdfast__workspace-stop</command-message>",
         "<local-command-stdout></local-command-stdout>",
         "<turn_aborted>\nThe user interrupted the previous turn",
+        "<system-reminder>a</system-reminder>\n<command-name>/clear</command-name>",
+        "HOLDFAST planning · main · 2026-11-17\n\nRULES\n- x\n\nMore: session operation=recent",
         "",
         " \n",
     ],
@@ -251,6 +293,12 @@ def test_what_a_client_sends_for_itself_or_for_us_is_no_request(content):
         "/fix-issue 42",
         "/etc/hosts is wrong, repair it",
         "/clearing the cache takes too long",
+        "/login returns 500 since the deploy: find out why and fix it.",
+        "/new endpoint for payouts please, with tests",
+        "/status page shows yesterday's numbers",
+        "<system-reminder>Today is Monday.</system-reminder>\nPlease rename foo to bar.",
+        "HOLDFAST planning · main\nRULES\n- x\n\nMore: session operation=recent\n\nFinish it.",
+        "HOLDFAST planning · main\nRULES\n- x\n\nThis is what it got. Finish it.",
         "We stop here. Tell me what is left",
         "Continue earlier work: finish the migration",
         "Why does /clear not work?",
@@ -287,6 +335,23 @@ async def test_notes_come_from_the_named_sessions_and_then_from_the_newest(sessi
     assert here[0].git_branch == "b0"
     assert here[0].scratchpad == {"current_task": "task 0"}
     assert [notes.session_id for notes in named] == [ids[3]]
+
+
+async def test_a_session_that_was_hidden_for_a_time_is_as_old_as_it_was(sessions):
+    old = await start(sessions, "the retry", client="claude", native_id="n1")
+    await sessions.update_state(old.id, {"current_task": "the retry"})
+    newer = await start(sessions, "the docs")
+    await sessions.update_state(newer.id, {"current_task": "the docs"})
+
+    for _ in range(2):
+        await sessions.store.hide_session("claude", "n1")
+    assert [notes.session_id for notes in await sessions.list_notes("/w")] == [newer.id]
+    assert [found.id for found in await sessions.list_active_sessions("/w")] == [newer.id]
+
+    for _ in range(2):
+        await sessions.store.show_session("claude", "n1")
+    assert await find_last(sessions) == newer.id
+    assert [notes.session_id for notes in await sessions.list_notes("/w")] == [newer.id, old.id]
 
 
 async def test_a_field_that_was_set_to_null_is_recorded_as_cleared(sessions):

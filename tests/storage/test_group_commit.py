@@ -16,8 +16,7 @@ from holdfast.errors import StoreBusyError
 from holdfast.ground.settings import Owner
 from holdfast.sessions.store import QUERIES, SessionStore
 from holdfast.storage import group_commit
-from holdfast.storage.database import drive
-from holdfast.storage.failure import Failure
+from holdfast.storage.database import Failure, drive
 from holdfast.storage.group_commit import LARGEST_GROUP, GroupCommit
 from holdfast.storage.sqlite import SqliteDatabase, open_sqlite
 

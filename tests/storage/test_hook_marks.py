@@ -1,5 +1,7 @@
 """Marks of hooks: what they count, and that leaving one replaces no file."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,7 +26,20 @@ def test_a_mark_adds_up_what_its_hook_cost(marks: HookMarks):
     [mark] = marks.list_marks()
 
     assert (mark["client"], mark["event"], mark["count"]) == ("claude", "Stop", 2)
-    assert (mark["milliseconds"], mark["chars"]) == (4.0, 30)
+    assert (mark["milliseconds"], mark["chars"], mark["handed"]) == (4.0, 30, 2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says when a process began")
+def test_the_age_of_a_process_has_the_start_of_its_interpreter():
+    """It was begun before the first line of this program was run."""
+    code = (
+        "import time; began = time.monotonic(); "
+        "from holdfast.storage.hook_marks import measure_age; "
+        "print(measure_age(0.0) > time.monotonic() - began, measure_age(1e6))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "True 1000000.0\n"
 
 
 def test_a_check_keeps_what_was_counted(marks: HookMarks):

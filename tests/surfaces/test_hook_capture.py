@@ -1,16 +1,21 @@
 """Hooks as real processes over a real transcript: what is kept, and what the next model reads."""
 
 import json
+import os
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from holdfast.app import App
+from holdfast.observations.turns import gather_turns
 from holdfast.storage.enrolment import Enrolment
 from holdfast.storage.hook_marks import HookMarks
 from holdfast.usecases.switching import set_off
 from tests.rig.claude_program import FIRST, SECOND, Claude, said, stored
-from tests.rig.commands import Answer
+from tests.rig.codex_program import THREAD, Codex
+from tests.rig.commands import Answer, run_process
 
 pytestmark = pytest.mark.measures_processes
 
@@ -33,6 +38,14 @@ def next_claude(home: Path, project: Path) -> Claude:
     return Claude(home, project, SECOND)
 
 
+EARLIER = datetime(2026, 1, 1, tzinfo=UTC)
+OLDER = "22222222-2222-4333-8444-555555555555"
+
+
+def format_time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
+
+
 def handed(answer: Answer) -> str:
     assert (answer.code, answer.err) == (0, "")
     if not answer.out:
@@ -46,8 +59,9 @@ def handed(answer: Answer) -> str:
 # --- what the next model reads --------------------------------------------------------------------
 
 
-def test_the_first_session_of_a_folder_is_handed_nothing(claude: Claude):
+def test_the_first_session_of_a_folder_is_handed_nothing_and_nothing_is_explained(claude: Claude):
     assert claude.fire("SessionStart", source="startup") == Answer(0, "", "")
+    assert run_process("why", cwd=claude.project).code == 3
 
 
 def test_the_next_session_is_handed_the_last_request(claude: Claude, next_claude: Claude):
@@ -58,6 +72,23 @@ def test_the_next_session_is_handed_the_last_request(claude: Claude, next_claude
 
     assert "> Retry at most 8 times." in text
     assert "Last session: claude, ended" in text
+
+
+def test_a_server_as_the_store_keeps_and_hands_over_the_same(
+    claude: Claude, next_claude: Claude, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOLDFAST_DATABASE", postgres_url)
+    claude.turn("Retry at most 8 times.", "Done, in retry.py.", "p1")
+    claude.fire("SessionEnd", reason="other")
+
+    text = handed(next_claude.fire("SessionStart", source="startup"))
+
+    assert "> Retry at most 8 times." in text
+    assert said(FIRST) == ["Retry at most 8 times.", "Done, in retry.py."]
+    next_claude.turn("Now the docs.", "Written.", "p2")
+    assert run_process("off", cwd=next_claude.project).code == 0
+    next_claude.turn("A secret.", "Kept out.", "p3")
+    assert said(SECOND) == ["Now the docs.", "Written."]
 
 
 def test_a_window_is_handed_the_document_once(claude: Claude, next_claude: Claude):
@@ -93,6 +124,43 @@ def test_after_a_compaction_the_session_is_reminded_of_its_own_request(claude: C
     text = handed(claude.fire("SessionStart", source="compact"))
 
     assert "> And log each try." in text
+    assert "This session, before its compaction." in text
+    assert "Last session" not in text
+
+
+def test_a_summary_is_stored_before_the_request_that_follows_it(claude: Claude):
+    """The client writes it after the hook that tells of the compaction."""
+    claude.turn("Retry at most 8 times.", "Done.", "p1")
+    claude.fire("SessionStart", source="compact")
+    claude.write("user", "What was said so far.", isCompactSummary=True)
+    claude.turn("And log each try.", "Logged.", "p2")
+
+    assert said(FIRST)[2:] == ["What was said so far.", "And log each try.", "Logged."]
+
+
+def test_a_session_that_is_resumed_is_told_once_what_happened_elsewhere(
+    claude: Claude, next_claude: Claude
+):
+    claude.turn("Rename parse().", "Done.", "p1")
+    claude.fire("SessionEnd", reason="other")
+    next_claude.turn("We keep parse().", "Kept.", "p2")
+
+    text = handed(claude.fire("SessionStart", source="resume"))
+
+    assert "> We keep parse()." in text
+    assert not handed(claude.fire("SessionStart", source="resume"))
+
+
+def test_in_plan_mode_the_document_is_for_planning(claude: Claude, next_claude: Claude):
+    """At its start Claude Code does not say; in the middle of a session its transcript does."""
+    claude.ask("Plan the retries.", "p1", permissionMode="plan")
+    claude.answer("Here is the plan.")
+    in_plan_mode = handed(claude.fire("SessionStart", source="compact"))
+    next_claude.ask("Go on.", "p2", permissionMode="default")
+    after_it = handed(next_claude.fire("SessionStart", source="compact"))
+
+    assert in_plan_mode.startswith("HOLDFAST planning · ")
+    assert after_it.startswith("HOLDFAST implementation · ")
 
 
 def test_what_a_subagent_was_told_is_no_request(claude: Claude, next_claude: Claude):
@@ -147,6 +215,23 @@ def test_a_request_that_was_taken_back_is_handed_to_nobody(claude: Claude, next_
     ]
 
 
+def test_two_programs_in_one_session_take_nothing_back_from_each_other(claude: Claude):
+    """Each goes on after its own last line, so that the other's request seems to be left."""
+    claude.turn("Build it.", "Built.", "p0")
+    ends = [claude.last, claude.last]
+    for number in range(1, 4):
+        for program in range(2):
+            claude.last = ends[program]
+            claude.turn(f"Step {number} of {program}.", "Done.", f"p{number}-{program}")
+            ends[program] = claude.last
+
+    with App() as app:
+        [session] = app.run(app.scope.sessions.list_sessions())
+        newest = app.run(app.scope.sessions.list_requests(session.id, 10))
+    steps = [f"Step {number} of {program}." for number in range(1, 4) for program in range(2)]
+    assert [event.content for event in reversed(newest)] == ["Build it.", *steps]
+
+
 # --- what is kept ---------------------------------------------------------------------------------
 
 
@@ -167,6 +252,52 @@ def test_an_answer_that_the_transcript_has_late_is_kept_once(claude: Claude):
     assert said(FIRST) == ["Go on.", "Done."]
 
 
+def test_a_turn_without_hooks_comes_before_the_next_request(claude: Claude, next_claude: Claude):
+    """The program was away for one turn: the order is that of what happened."""
+    claude.turn("Say one.", "First.", "p1")
+    claude.ask("Say two.", "p2")
+    claude.answer("Second.")
+    claude.turn("Say three.", "Third.", "p3")
+    claude.fire("SessionEnd", reason="other")
+
+    text = handed(next_claude.fire("SessionStart", source="startup"))
+
+    assert said(FIRST) == ["Say one.", "First.", "Say two.", "Second.", "Say three.", "Third."]
+    assert "> Say three." in text
+
+
+def test_what_an_interrupted_turn_did_comes_before_the_next_request(claude: Claude):
+    """No hook tells of the end of a turn that a person has stopped."""
+    claude.fire("UserPromptSubmit", prompt="Run the tests.", prompt_id="p1")
+    claude.ask("Run the tests.", "p1")
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "pytest"}}
+    claude.write("assistant", [call])
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "1 failed"}
+    claude.write("user", [result], promptId="p1")
+    claude.answer("One of them")
+    claude.turn("Never mind, fix the docs.", "Fixed.", "p2")
+
+    assert said(FIRST) == [
+        "Run the tests.",
+        "1 failed",
+        "One of them",
+        "Never mind, fix the docs.",
+        "Fixed.",
+    ]
+
+
+def test_a_hook_that_fires_twice_is_kept_once(claude: Claude):
+    """Set up for the person and for the project; the second may even come after the end."""
+    claude.turn("Retry at most 8 times.", "Done.", "p1")
+    claude.fire("Stop", prompt_id="p1", last_assistant_message="Done.")
+    claude.fire("SessionEnd", reason="other")
+    claude.fire("Stop", prompt_id="p1", last_assistant_message="Done.")
+
+    with App() as app:
+        assert len(app.run(app.scope.sessions.list_all_sessions())) == 1
+    assert said(FIRST) == ["Retry at most 8 times.", "Done."]
+
+
 def test_a_session_that_no_hook_reported_comes_back_at_the_next_start(
     claude: Claude, next_claude: Claude
 ):
@@ -178,6 +309,151 @@ def test_a_session_that_no_hook_reported_comes_back_at_the_next_start(
 
     assert "> Retry at most 8 times." in text
     assert said(FIRST) == ["Retry at most 8 times.", "Done, in retry.py."]
+
+
+def test_what_was_cut_off_happened_when_its_transcript_says(
+    claude: Claude, next_claude: Claude, home: Path, project: Path
+):
+    """Two clients were killed, one yesterday and one an hour ago, and no hook reported anything."""
+    now = datetime.now(UTC)
+    yesterday, lately = now - timedelta(hours=20), now - timedelta(hours=1)
+    older = Claude(home, project, OLDER)
+    older.ask("Draw the schema.", "p0", timestamp=format_time(yesterday))
+    os.utime(older.path, (yesterday.timestamp(), yesterday.timestamp()))
+    claude.ask("Retry at most 8 times.", "p1", timestamp=format_time(lately))
+    claude.write("assistant", [{"type": "text", "text": "On it."}], timestamp=format_time(lately))
+
+    text = handed(next_claude.fire("SessionStart", source="startup"))
+    listed = json.loads(run_process("session", "list", "--json", cwd=project).out)["sessions"]
+
+    assert f"{lately:%H:%M}" in text.splitlines()[1]
+    assert f"LAST REQUEST (user, {lately:%H:%M})" in text
+    assert "> Retry at most 8 times." in text
+    idle_since = {session["native_id"]: session["idle_since"] for session in listed}
+    assert idle_since[FIRST].startswith(f"{lately:%Y-%m-%dT%H:%M:%S}")
+    assert idle_since[OLDER].startswith(f"{yesterday:%Y-%m-%dT%H:%M:%S}")
+    for event in stored(FIRST):
+        assert event.happened_at.replace(microsecond=0) == lately.replace(microsecond=0)
+        assert event.created_at > now
+
+
+def test_a_time_that_cannot_be_is_not_believed(claude: Claude, next_claude: Claude):
+    """A client's clock may be wrong, and a line may hold anything."""
+    times = ["2999-01-01T00:00:00.000Z", "2026-99-99T99:99:99Z", "soon", 7]
+    for number, moment in enumerate(times):
+        claude.ask(f"Request {number}.", f"p{number}", timestamp=moment)
+
+    assert handed(next_claude.fire("SessionStart", source="startup"))
+
+    events = stored(FIRST)
+    assert len(events) == len(times)
+    assert all(event.happened_at == event.created_at for event in events)
+
+
+def test_what_cannot_be_read_leaves_its_place_and_is_counted_once(claude: Claude):
+    claude.turn("Show the log.", "Here it is.", "p1")
+    claude.answer("x" * (5 << 20))
+    claude.turn("And the other.", "There.", "p2")
+    with claude.path.open("r+b") as file:  # as after a crash: all of it is read again
+        file.truncate(claude.path.stat().st_size - 1)
+    claude.fire("SessionEnd", reason="other")
+
+    assert said(FIRST) == ["Show the log.", "Here it is.", "", "And the other.", "There."]
+    assert [event.parts for event in stored(FIRST) if not event.content] == [{"left_out": 1}]
+    status = run_process("status")
+    assert "Unreadable places in transcripts of Claude Code: 1" in status.err
+
+
+# --- turns that were not answered -----------------------------------------------------------------
+
+
+def begin_turn(claude: Claude, request: str, command: str) -> None:
+    """As far as a client gets that is killed while a command runs."""
+    claude.fire("SessionStart", source="startup")
+    claude.fire("UserPromptSubmit", prompt=request, prompt_id="p1")
+    claude.ask(request, "p1", timestamp=format_time(datetime.now(UTC)))
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": command}}
+    for block in ({"type": "text", "text": "I run the tests."}, call):
+        claude.write("assistant", [block], timestamp=format_time(datetime.now(UTC)))
+
+
+def test_what_ran_when_a_client_was_killed_is_known_to_the_next(
+    claude: Claude, next_claude: Claude, home: Path, project: Path
+):
+    begin_turn(claude, "Make it pass.", "pytest -q")
+
+    text = handed(next_claude.fire("SessionStart", source="startup"))
+    handed(Claude(home, project, OLDER).fire("SessionStart", source="startup"))
+
+    listed = json.loads(run_process("session", "list", "--json", cwd=project).out)["sessions"]
+    [killed] = [session for session in listed if session["native_id"] == FIRST]
+    assert killed["status"] == "idle"
+    assert "Last session: claude, cut off at" in text
+    assert 'running "Bash pytest -q".' in text
+    assert [event.type for event in stored(FIRST)] == ["user_message", "model_message", "tool_call"]
+
+
+def test_the_result_of_a_call_that_ran_belongs_to_it(claude: Claude, next_claude: Claude):
+    """The client was not killed: it went on."""
+    begin_turn(claude, "Make it pass.", "pytest -q")
+    next_claude.fire("SessionStart", source="startup")
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "1 passed"}
+    claude.write("user", [result], toolUseResult={"stdout": "1 passed"})
+    claude.answer("It passes.")
+    claude.fire("Stop", prompt_id="p1", last_assistant_message="It passes.")
+
+    [turn] = gather_turns(stored(FIRST))
+
+    assert [(command.text, command.verdict) for command in turn.commands] == [
+        ("pytest -q", "passed")
+    ]
+    assert [event.type for event in stored(FIRST)].count("tool_result") == 1
+
+
+def test_another_client_goes_on_where_one_was_killed(claude: Claude, home: Path, project: Path):
+    begin_turn(claude, "Make it pass.", "pytest -q")
+
+    text = json.loads(Codex(home, project).fire("SessionStart", source="startup").out)
+
+    assert "> Make it pass." in text["hookSpecificOutput"]["additionalContext"]
+    assert 'running "Bash pytest -q".' in text["hookSpecificOutput"]["additionalContext"]
+
+
+def test_what_was_revoked_in_another_client_is_not_the_last_request(
+    claude: Claude, next_claude: Claude, home: Path, project: Path
+):
+    begin_turn(claude, "Rename parse().", "pytest -q")
+    codex = Codex(home, project)
+    codex.ask("We keep parse().", "t1")
+    codex.say("Kept.", "t1")
+    codex.fire("Stop", turn_id="t1", last_assistant_message="Kept.")
+
+    text = handed(next_claude.fire("SessionStart", source="startup"))
+
+    assert "> We keep parse()." in text
+    assert "Last session: codex, answered at" in text
+
+
+def test_a_limit_that_ended_a_turn_is_told(claude: Claude, home: Path, project: Path):
+    codex = Codex(home, project)
+    codex.ask("Make it pass.", "t1")
+    error = {"message": "You've hit your usage limit, resets 18:00"}
+    codex.write("event_msg", {"type": "task_complete", "turn_id": "t1", "error": error})
+    codex.fire("SessionEnd")
+
+    text = handed(claude.fire("SessionStart", source="startup"))
+
+    assert ', last request unanswered: "You\'ve hit your usage limit, resets 18:00".' in text
+    assert said(THREAD) == ["Make it pass.", error["message"]]
+
+
+def test_a_client_that_was_not_set_up_is_not_read(claude: Claude, home: Path, project: Path):
+    codex = Codex(home, project)
+    codex.write("event_msg", {"type": "task_started", "turn_id": "t1"})
+    codex.complete("UserMessage", "t1", content=[{"type": "text", "text": "Private."}])
+
+    assert claude.fire("SessionStart", source="startup") == Answer(0, "", "")
+    assert said(THREAD) == []
 
 
 def test_what_comes_after_an_end_is_linked_to_it(claude: Claude):
@@ -203,15 +479,74 @@ def test_secrets_are_masked_on_the_way_in(claude: Claude):
 # --- where hooks work -----------------------------------------------------------------------------
 
 
-def test_in_a_folder_without_consent_a_hook_does_nothing(claude: Claude, tmp_path: Path):
-    data_folder = tmp_path / "holdfast"
-    data_folder.mkdir(mode=0o700)
+@pytest.fixture
+def data_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "holdfast"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def test_in_a_folder_without_consent_a_hook_does_nothing(
+    claude: Claude, data_folder: Path, tmp_path: Path
+):
     Enrolment(str(data_folder)).add(str(tmp_path / "elsewhere"))
 
     claude.turn("Retry at most 8 times.", "Done.", "p1")
 
     assert not (data_folder / "processes").exists()
     assert said(FIRST) == []
+
+
+def test_a_session_stays_where_it_began_wherever_its_agent_goes(
+    claude: Claude, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    Enrolment(str(data_folder)).add(str(claude.project))
+    nested = claude.project / "vendor" / "lib"
+    (nested / ".git").mkdir(parents=True)
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(claude.project))
+    claude.turn("Look into the library.", "Looking.", "p1")
+    claude.ask("Go on.", "p2")
+    claude.answer("Done.")
+    claude.fire("Stop", prompt_id="p2", cwd=str(nested), last_assistant_message="Done.")
+    claude.fire("SessionEnd", reason="other", cwd=str(nested))
+
+    assert said(FIRST) == ["Look into the library.", "Looking.", "Go on.", "Done."]
+    with App() as app:
+        [session] = app.run(app.scope.sessions.list_sessions())
+    assert session.ended_at is not None
+
+
+def test_a_session_of_another_folder_is_not_taken_in_by_going_where_hooks_work(
+    home: Path,
+    project: Path,
+    data_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    Enrolment(str(data_folder)).add(str(project))
+    other = Claude(home, tmp_path / "other")
+    other.project.mkdir()
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(other.project))
+    other.ask("A private thing.", "p1")
+    other.answer("Done.")
+    other.fire("Stop", prompt_id="p1", cwd=str(project), last_assistant_message="Done.")
+
+    assert stored(FIRST) == []
+
+
+def test_a_folder_that_is_gone_is_captured_only_if_it_was_before(
+    claude: Claude, next_claude: Claude, data_folder: Path
+):
+    Enrolment(str(data_folder)).add(str(claude.project))
+    claude.turn("Retry at most 8 times.", "Done.", "p1")
+    elsewhere = str(claude.project.parent / "gone")
+    claude.ask("And log each try.", "p2")
+    claude.fire("SessionEnd", reason="other", cwd=elsewhere)
+    next_claude.ask("A private thing.", "p3")
+    next_claude.fire("SessionEnd", reason="other", cwd=elsewhere)
+
+    assert said(FIRST) == ["Retry at most 8 times.", "Done.", "And log each try."]
+    assert stored(SECOND) == []
 
 
 def test_a_session_that_is_off_is_kept_out_of_everything(claude: Claude, next_claude: Claude):
@@ -225,9 +560,46 @@ def test_a_session_that_is_off_is_kept_out_of_everything(claude: Claude, next_cl
     assert said(FIRST) == ["Retry at most 8 times.", "Done."]
     assert text == ""
     with App() as app:
-        app.run(set_off(app, str(claude.project), is_off=False))
+        app.run(set_off(app, str(claude.project), is_off=False, named=("claude", FIRST)))
     claude.turn("Go on.", "Going on.", "p3")
-    assert "Going on." in said(FIRST)
+    next_claude.fire("SessionStart", source="startup")
+    assert said(FIRST) == ["Retry at most 8 times.", "Done.", "Go on.", "Going on."]
+
+
+def test_what_a_subagent_did_in_a_session_that_was_off_stays_out(claude: Claude):
+    claude.turn("Retry at most 8 times.", "Done.", "p1")
+    native = "claude", FIRST
+    with App() as app:
+        app.run(set_off(app, str(claude.project), is_off=True, named=native))
+    told = {"type": "user", "message": {"role": "user", "content": "A private thing."}}
+    named = {"agentId": "a1", "isSidechain": True, "uuid": "sub-1", "sessionId": FIRST}
+    subagent = claude.path.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    subagent.parent.mkdir(parents=True)
+    subagent.write_text(json.dumps({**named, **told}) + "\n")
+
+    with App() as app:
+        app.run(set_off(app, str(claude.project), is_off=False, named=native))
+    claude.turn("Go on.", "Going on.", "p2")
+
+    contents = [event.content for event in stored(FIRST)]
+    assert contents == ["Retry at most 8 times.", "Done.", "Go on.", "Going on."]
+
+
+def test_a_transcript_that_was_not_found_brings_nothing_back_from_before(claude: Claude):
+    """Its client has moved on to another folder, and the next hook names the file."""
+    claude.turn("Retry at most 8 times.", "Done.", "p1")
+    native = "claude", FIRST
+    with App() as app:
+        app.run(set_off(app, str(claude.project), is_off=True, named=native))
+    path = claude.path
+    claude.path = path.parent.parent / "elsewhere.jsonl"
+    claude.write("user", "A private thing.", promptId="p2", timestamp=format_time(EARLIER))
+    with App() as app:
+        app.run(set_off(app, str(claude.project), is_off=False, named=native))
+    claude.fire("Stop", prompt_id="p2", last_assistant_message="")
+    claude.path = path
+
+    assert said(FIRST) == ["Retry at most 8 times.", "Done."]
 
 
 def test_a_check_of_an_installed_hook_stores_nothing(claude: Claude, tmp_path: Path):
@@ -261,5 +633,38 @@ def test_after_a_compaction_even_the_first_request_is_the_session_s_own(
 
     text = handed(next_claude.fire("SessionStart", source="compact"))
 
-    assert "> Rename the table." in text
-    assert "Retry at most" not in text
+    request, before = text.split("BEFORE IT")
+    assert "> Rename the table." in request
+    assert "> Retry at most 8 times." in before
+
+
+def test_a_transcript_that_has_not_changed_is_not_read_again(
+    claude: Claude, next_claude: Claude, home: Path, project: Path
+):
+    claude.ask("Retry at most 8 times.", "p1")
+    at = os.stat(claude.path).st_mtime_ns
+    next_claude.fire("SessionStart", source="startup")
+    claude.answer("Written in the same moment.")
+    os.utime(claude.path, ns=(at, at))
+    next_claude.fire("SessionStart", source="clear")
+    assert said(FIRST) == ["Retry at most 8 times."]
+
+    os.utime(claude.path)
+    next_claude.fire("SessionStart", source="clear")
+    assert said(FIRST) == ["Retry at most 8 times.", "Written in the same moment."]
+
+
+def test_sessions_that_no_hook_reported_begin_in_their_order(
+    claude: Claude, next_claude: Claude, home: Path, project: Path
+):
+    now = time.time()
+    names = [f"{number}{OLDER[1:]}" for number in (3, 1, 2)]
+    for number, name in enumerate(names):
+        old = Claude(home, project, name)
+        old.ask(f"Request {number}.", "p1")
+        os.utime(old.path, (now - 60 + number, now - 60 + number))
+
+    claude.fire("SessionStart", source="startup")
+
+    listed = json.loads(run_process("session", "list", "--json", cwd=project).out)["sessions"]
+    assert [session["native_id"] for session in listed] == names[::-1]

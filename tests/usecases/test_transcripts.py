@@ -48,6 +48,14 @@ class RecordedRun:
             file.write(b"".join(self.lines[:lines]))
         del self.lines[:lines]
 
+    def lose_end(self, size: int) -> None:
+        """As after a crash; the lines of which something is gone are written again later."""
+        data = self.path.read_bytes()
+        left = data[: max(0, len(data) - size)]
+        whole = left.rfind(b"\n") + 1
+        self.lines[:0] = data[whole:].splitlines(keepends=True)
+        self.path.write_bytes(data[:whole])
+
     async def fire(self, payload: dict[str, Any]) -> None:
         assert self.client is not None
         event = self.client.parse(payload["hook_event_name"], payload)
@@ -137,3 +145,109 @@ async def test_hooks_and_transcript_in_any_order_keep_each_message_once(
     said = only_said(await run.list_stored())
 
     assert Counter(said) == run.count_said()
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_hooks_that_fire_twice_and_a_transcript_that_is_read_anew_add_nothing(
+    run: RecordedRun, seed: int
+):
+    """A hook may be set up twice; a file that has lost its end is read from its start."""
+    chance = random.Random(seed)
+    payloads = [payload for payload in run.payloads for _ in range(2)]
+    while payloads or run.lines:
+        if run.lines and chance.random() < 0.5:
+            run.write(chance.randint(1, len(run.lines)))
+        if payloads and chance.random() < 0.7:
+            await run.fire(payloads.pop(0))
+        if chance.random() < 0.5:
+            await run.read()
+        if chance.random() < 0.3:
+            run.lose_end(chance.randint(1, 300))
+    await run.read()
+
+    said = only_said(await run.list_stored())
+
+    assert Counter(said) == run.count_said()
+
+
+async def test_a_store_that_was_away_for_long_keeps_each_message_once(
+    sessions_of_ana: SessionService,
+):
+    """Many turns were spooled, all hooks are stored before the transcript is read."""
+    store = sessions_of_ana.store
+    native = "claude", "n1"
+    marks = [transcripts.mark_event("model_message", f"Answer {n}.", None) for n in range(60)]
+
+    async def note(way: str, name: str) -> list[bool]:
+        return [
+            await transcripts.note_text(store, native, mark, f"{name}-{n:04}", way)
+            for n, mark in enumerate(marks)
+        ]
+
+    assert not any(await note(transcripts.TOLD, "hook-of-a-turn"))
+    assert all(await note(transcripts.READ, "record-of-a-turn"))
+    assert all(await note(transcripts.TOLD, "hook-of-a-turn"))
+    assert all(await note(transcripts.READ, "record-of-a-turn"))
+    assert not any(await note(transcripts.TOLD, "later-answer"))
+
+
+# --- forks and what was taken back ----------------------------------------------------------------
+
+
+async def test_a_fork_continues_the_session_that_it_is_a_copy_of(
+    tmp_path: Path, sessions_of_ana: SessionService
+):
+    run = RecordedRun(FOLDER / "codex" / f"fork{HOOKS}", tmp_path, sessions_of_ana)
+    header = json.loads(run.lines[0])["payload"]
+    origin = await sessions_of_ana.create_session(
+        "codex", "ana", client="codex", native_id=header["forked_from_id"]
+    )
+    await sessions_of_ana.update_state(origin.id, {"plan": "Log each try."})
+    run.write(len(run.lines))
+
+    await run.read()
+    await run.read()
+
+    fork = (await sessions_of_ana.list_sessions())[0]
+    assert (fork.native_id, fork.resumed_from) == (header["id"], origin.id)
+    assert (await sessions_of_ana.get_state(fork.id)).scratchpad == {"plan": "Log each try."}
+
+
+async def test_a_request_that_only_a_hook_told_is_taken_back(
+    tmp_path: Path, sessions_of_ana: SessionService
+):
+    run = RecordedRun(FOLDER / "gemini" / f"rewind{HOOKS}", tmp_path, sessions_of_ana)
+    for payload in run.payloads:
+        await run.fire(payload)
+    run.write(len(run.lines))
+
+    await run.read()
+
+    [session] = await sessions_of_ana.list_sessions()
+    requests = await sessions_of_ana.list_requests(session.id, 10)
+    keys = [record["key"] for record in run.expected if (record["parts"] or {}).get("rewound")]
+    assert keys
+    events = await sessions_of_ana.get_recent_events(session.id, 1000)
+    known = {event.id for event in events}
+    assert known.issuperset(session.metadata["rewound"])
+    assert not {request.id for request in requests} & set(session.metadata["rewound"])
+
+
+async def test_a_request_is_taken_back_in_the_session_before_the_end_too(
+    tmp_path: Path, sessions_of_ana: SessionService
+):
+    run = RecordedRun(FOLDER / "gemini" / f"rewind{HOOKS}", tmp_path, sessions_of_ana)
+    rewinds = [number for number, line in enumerate(run.lines) if b"$rewindTo" in line]
+    run.write(rewinds[0])
+    await run.read()
+    [before] = await sessions_of_ana.list_sessions()
+    await sessions_of_ana.end_session(before.id)
+    run.write(1)
+
+    await run.read()
+
+    newest, oldest = await sessions_of_ana.list_sessions()
+    assert newest.resumed_from == oldest.id == before.id
+    assert oldest.metadata["rewound"] == newest.metadata["rewound"] != []
+    requests = await sessions_of_ana.list_requests(oldest.id, 10)
+    assert not {request.id for request in requests} & set(oldest.metadata["rewound"])

@@ -15,6 +15,7 @@ from tests.rig.commands import run_process
 README = Path(__file__).parents[2] / "README.md"
 CHANGES = re.compile(
     r"(?P<id>[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})"
+    r"|(?P<short>\b[0-9a-f]{8}-[0-9a-f]{4}\b)"
     r"|(?P<claim>\bc-[0-9a-f]{12}\b)|(?P<commit>\b(?:[0-9a-f]{40}|[0-9a-f]{7})\b)|\bb-(?P<receipt>[0-9a-f]{4})\b"
     r"|(?P<day>\b(?:\d{4}-)?\d{2}-\d{2}\b)|(?P<time>\b\d{2}:\d{2}(?::\d{2})?(?=Z|\b))"
 )
@@ -45,6 +46,8 @@ def without_what_changes(lines: list[str]) -> list[str]:
     def name(found: re.Match[str]) -> str:
         if found["id"]:
             return f"ID-{turns.setdefault(found['id'], len(turns))}"
+        if found["short"]:
+            return "ID"
         if found["claim"]:
             return "CLAIM"
         if found["commit"] or found["receipt"]:

@@ -7,6 +7,7 @@ import pytest
 
 from holdfast.app import App
 from holdfast.ground import git_repository, git_settings, git_state
+from holdfast.workstreams.errors import SharedContextOffError
 from holdfast.workstreams.service import WorkstreamService
 from tests.rig.git_starts import started
 from tests.workstreams.repos import Repo, with_code
@@ -98,3 +99,54 @@ def test_many_workstreams_look_at_the_tree_once(
     app.run(workstreams.list_judged())
 
     assert started.count("diff-index") == 1
+
+
+def test_a_load_continues_from_what_was_begun(
+    work: tuple[App, WorkstreamService], started: list[str]
+):
+    app, workstreams = work
+    app.run(workstreams.save("Where it stands."))
+    expected = app.run(workstreams.load("implementation"))
+    started.clear()
+
+    app.run(workstreams.begin("implementation"))
+    begun = list(started)
+    judged = app.run(workstreams.load("implementation"))
+
+    assert "diff-index" in begun
+    assert started.count("diff-index") == 1
+    assert judged == expected
+
+
+def test_a_load_of_another_phase_looks_for_itself(
+    work: tuple[App, WorkstreamService], started: list[str]
+):
+    app, workstreams = work
+    app.run(workstreams.begin("implementation"))
+    workstreams.abandon()
+
+    judged = app.run(workstreams.load("planning"))
+
+    assert judged.context.phase == "planning"
+    assert started.count("diff-index") == 2
+
+
+def test_what_was_begun_and_not_loaded_is_ended(work: tuple[App, WorkstreamService], repo: Repo):
+    _, workstreams = work
+    checkout = workstreams._open()
+    checkout.begin_state()
+    [comparison] = checkout.begun.values()
+
+    checkout.abandon()
+
+    assert comparison.running.process.poll() is not None
+    assert checkout.begun == {}
+
+
+def test_an_error_at_the_beginning_is_raised_by_the_load(repo: Repo):
+    with App() as app:
+        workstreams = app.workstreams(str(repo.folder), share=False)
+        app.run(workstreams.begin("implementation"))
+
+        with pytest.raises(SharedContextOffError):
+            app.run(workstreams.load("implementation"))

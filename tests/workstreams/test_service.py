@@ -151,6 +151,32 @@ async def test_uncommitted_edits_at_the_checkpoint_are_part_of_it(
     assert list_changed(judged) == [("src/retry.py", "changed")]
 
 
+async def test_commits_are_counted_since_notes_without_a_summary(
+    repo: Repo, work: WorkstreamService
+):
+    await work.decide("use a table")
+    repo.write("README.md", "other\n")
+    repo.commit("a colleague's")
+
+    judged = await work.load("implementation")
+
+    assert (judged.staleness.commits, judged.staleness.stale) == (1, False)
+
+
+async def test_a_new_file_is_uncommitted_until_it_is_committed(repo: Repo, work: WorkstreamService):
+    repo.write("src/later.py", "x\n")
+    await work.point(["src/later.py"])
+    (repo.folder / "src" / "later.py").unlink()
+    await save_claims(work)
+    repo.write("src/later.py", "x\n")
+    untracked = (await work.load("implementation")).staleness.changed
+    repo.commit("later")
+    committed = (await work.load("implementation")).staleness.changed
+
+    assert [(change.what, change.is_committed) for change in untracked] == [("new", False)]
+    assert [(change.what, change.is_committed) for change in committed] == [("new", True)]
+
+
 async def test_a_reverted_edit_is_seen_as_a_change(repo: Repo, work: WorkstreamService):
     repo.write("README.md", "edited\n")
     await save_claims(work)

@@ -10,7 +10,8 @@ that has no `when`) is played; its answers follow each other:
 Which answer comes next is read from the request itself, from the calls since those words. So one
 script serves subagents beside their parent, repeated requests and resumed sessions. An answer with
 `hold` names a pipe: the model writes to it, to show that the client waits, and answers when
-something is written back; with nothing to answer it waits until the client is gone.
+something is written back; with nothing to answer it waits until the client is gone. An answer with
+`cut` is sent by half, and then the model waits so for good.
 """
 
 import re

@@ -50,7 +50,12 @@ class Machine:
     """Each client comes with the folder of its commands, and was started here before."""
 
     def __init__(
-        self, sandbox: Sandbox, folder: Path, clients: Sequence[tuple[Program, Path]] = ()
+        self,
+        sandbox: Sandbox,
+        folder: Path,
+        clients: Sequence[tuple[Program, Path]] = (),
+        *,
+        cloned: Path | None = None,
     ):
         self.sandbox = sandbox
         self.folder = folder
@@ -60,30 +65,56 @@ class Machine:
         self.numbers = count(1)
         for place in (self.home, self.project, folder / "tmp"):
             place.mkdir(parents=True, exist_ok=True)
-        self.make_repository()
+        if cloned is None:
+            self.make_repository()
+        else:
+            self.git("clone", "-q", str(cloned), ".")
         for program, _ in clients:
             program.prepare(self.home, self.project)
 
     def make_repository(self) -> None:
-        identity = ["-c", "user.name=Dev", "-c", "user.email=dev@example.org"]
         (self.project / "README.md").write_text("A project\n")
-        for words in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "Begin"]):
-            subprocess.run(["git", *identity, *words], cwd=self.project, check=True)
+        self.git("init", "-q", "-b", "main")
+        self.commit("Begin")
+
+    def commit(self, subject: str) -> None:
+        """All that is in the working tree, which may be nothing new."""
+        self.git("add", "--all")
+        self.git("commit", "-q", "--allow-empty", "-m", subject)
+
+    def git(self, *words: str) -> str:
+        command = ["git", "-c", "user.name=Dev", "-c", "user.email=dev@example.org", *words]
+        done = subprocess.run(
+            command, cwd=self.project, stdout=subprocess.PIPE, text=True, check=True
+        )
+        return done.stdout
 
     def run(
-        self, program: Program, prompt: str, script: Script, resumed: str | None = None
+        self,
+        program: Program,
+        prompt: str,
+        script: Script,
+        resumed: str | None = None,
+        *,
+        is_fork: bool = False,
     ) -> Started:
         """One headless turn, to its end."""
-        started = self.start(program, prompt, script, resumed)
+        started = self.start(program, prompt, script, resumed, is_fork=is_fork)
         self.finish(started)
         return started
 
     def start(
-        self, program: Program, prompt: str, script: Script, resumed: str | None = None
+        self,
+        program: Program,
+        prompt: str,
+        script: Script,
+        resumed: str | None = None,
+        *,
+        is_fork: bool = False,
     ) -> Started:
         folder = self.make_conversation(script)
         url = self.get_url(folder)
-        argv = program.make_command(url, prompt, resumed)
+        argv = program.make_command(url, prompt, resumed, is_fork=is_fork)
         environment = self.make_environment(url)
         argv[0] = shutil.which(argv[0], path=environment["PATH"]) or argv[0]
         output = folder / "output.txt"

@@ -69,7 +69,7 @@ class Handler(BaseHTTPRequestHandler):
             self.hold(Path(answer["hold"]), is_for_good=len(answer) == 1)
         events = dialect.write(answer, conversation, body)
         if is_stream:
-            return self.send_events(events)
+            return self.send_events(events, answer.get("cut"))
         return self.send_document(events[0][1])
 
     def hold(self, pipe: Path, *, is_for_good: bool) -> None:
@@ -88,19 +88,26 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def send_events(self, events: Events) -> None:
+    def send_events(self, events: Events, cut: str | None = None) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
-        for name, document in events:
-            data = document if isinstance(document, str) else json.dumps(document)
-            head = f"event: {name}\n" if name else ""
-            self.wfile.write(f"{head}data: {data}\n\n".encode())
+        stream = b"".join(format_event(*event) for event in events)
+        self.wfile.write(stream[: len(stream) // 2])
+        if cut:
+            self.hold(Path(cut), is_for_good=True)
+        self.wfile.write(stream[len(stream) // 2 :])
         self.close_connection = True
 
     def log_message(self, *_: object) -> None:
         """Not on stderr: the log of requests has it."""
+
+
+def format_event(name: str | None, document: Any) -> bytes:
+    data = document if isinstance(document, str) else json.dumps(document)
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {data}\n\n".encode()
 
 
 def describe(conversation: Conversation, answer: Answer, body: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """An interactive client in a terminal of tmux, which answers what clients ask their terminal."""
 
+import re
 import time
 from collections.abc import Callable
 
@@ -38,6 +39,24 @@ class Terminal:
         """Begin a new session: the words are gone from the screen then."""
         self._write("/clear")
         self._enter_until(lambda: words not in self.read_screen())
+
+    def rewind(self, request: str, answer: str) -> None:
+        """Take the newest request back; the client offers it to be changed, and it is removed."""
+        for key, pattern in self.program.rewind:
+            shown = pattern.format(request=re.escape(request), answer=re.escape(answer))
+            self._press(key, shown)
+        self._wait_until(lambda: answer not in self.read_screen())
+        self._tmux("send-keys", "C-u")
+        self._wait_until(lambda: request not in self.read_screen())
+
+    def _press(self, key: str, pattern: str) -> None:
+        """A key, or a command and Enter; once, because what comes next would take another Enter."""
+        if key.startswith("/"):
+            self._write(key)
+            key = "Enter"
+        if key:
+            self._tmux("send-keys", key)
+        self._wait_until(lambda: re.search(pattern, self.read_screen()))
 
     def quit(self) -> None:
         self._write("/quit")

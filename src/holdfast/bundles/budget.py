@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import accumulate, pairwise
 
 from holdfast.bundles.clauses import cut_after_word
@@ -30,9 +29,11 @@ from holdfast.bundles.model import (
     ShownSection,
     describe_no_room,
     ends_at_word,
+    is_from_end,
 )
 from holdfast.bundles.render import BETWEEN, render, write_head_line, write_legend
 from holdfast.errors import InvalidValueError
+from holdfast.ground.frozen import replace
 from holdfast.ground.text import ELLIPSIS, cut
 
 LEAST = 450
@@ -48,6 +49,8 @@ SHORT_NAMES = {
     "last_pass": "last pass",
     "notes": "scratchpad",
     "others": "notes of others",
+    "before": "request before",
+    "answer": "last answer",
 }
 FILLED_AGAIN = 3  # so often at most, because less room may leave out more
 TOTALS = {"planning": 2_200, "implementation": 1_700}
@@ -240,9 +243,12 @@ class _Page:
         room = self._find_room(at) - _count_chars(without)
         if section.joined != "\n":
             room -= len(CONTINUED)  # it may have to begin on a line of its own
-        beginning = _cut_to_beginning(last, room)
-        if beginning is not None:
-            self._place(at, (*whole, beginning))
+        shorten = _cut_to_beginning
+        if section.verbatim and is_from_end(len(whole)):
+            shorten = _cut_to_end
+        part = shorten(last, room)
+        if part is not None:
+            self._place(at, (*whole, part))
 
     def _find_room(self, at: int) -> int:
         """What there is for the whole section."""
@@ -273,7 +279,7 @@ def _write(section: Section, kept: Sequence[Item]) -> str:
     left_out = _count_left_out(section, kept)
     if left_out and not kept:
         return ""
-    return section.write([item.text for item in kept], left_out)
+    return section.write(kept, left_out)
 
 
 def _count_left_out(section: Section, kept: Sequence[Item]) -> int:
@@ -301,6 +307,17 @@ def _cut_to_beginning(item: Item, room: int) -> Item | None:
     return replace(item, text=beginning + end)
 
 
+def _cut_to_end(item: Item, room: int) -> Item | None:
+    """As much of the end of a quoted line as fits, from a word on."""
+    mark, _, words = item.text.partition(" ")
+    left = room - len(f"{mark} {ELLIPSIS}")
+    if left < SHORTEST:
+        return None
+    start = max(0, len(words) - left)
+    start = words.find(" ", start) + 1 or start
+    return replace(item, text=f"{mark} {ELLIPSIS}{words[start:]}", at=item.at + start)
+
+
 def _leave_short_reason(item: Item, body: str, room: int) -> str:
     if not item.why_at or room >= item.why_at + SHORTEST:
         return body
@@ -314,7 +331,7 @@ def _show(page: _Page, at: int, section: Section, no_room: str) -> ShownSection:
     kept, text = page.kept[at], page.texts[at]
     return ShownSection(
         section=section,
-        items=kept,
+        items=tuple(section.arrange(kept)),
         left_out=_count_left_out(section, kept),
         text=text,
         cut=(*_list_cuts(section, kept, text, no_room), *section.held, *section.gone),

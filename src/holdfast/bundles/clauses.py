@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import re
 
+from holdfast.ground.patterns import compile_later
 from holdfast.ground.text import ELLIPSIS, cut
 
 LEAST_CHARS = 36  # a shorter beginning says too little
 
-_CLAUSE_END = re.compile(
+_CLAUSE_END = compile_later(
     r"(?<=\w\w[.!?])(?<!\b[A-Z][a-z]\.)(?=\s+[A-Z])"  # a sentence, but not "Ms. Okafor"
     r"|(?=;\s|\s[–—]\s)"
     r"|(?<!,)(?=,?\s(?:because|so that|although|though|whereas|in order to)\b)"
     r"|(?=,\s(?:since|so|as(?! well)|which|where|hence|therefore|namely|whatever|even)\b)"
 )
 _TURNING = r"not|no|never|nor|only|just|even|mainly|partly|simply|merely"
-_TURNED = re.compile(rf"(?:\b(?:{_TURNING}|as|ever)|n't)$", re.IGNORECASE)
-_LEFT_OVER = re.compile(
+_TURNED = compile_later(rf"(?:\b(?:{_TURNING}|as|ever)|n't)$", re.IGNORECASE)
+_LEFT_OVER = compile_later(
     rf"(?:[,;:]|\s(?:{_TURNING}|an?|the|and|or|but|of|to|in|into|on|at|by|for|with|from|as|than|"
     r"that|which|whichever|whose|when|where|while|because|before|after|if|so|is|are|was|were|be|it|"
     r"its))+$",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any
 
 from holdfast.bundles.model import LINE_CHARS, Cut, Item, Section
 from holdfast.bundles.quoting import PROSE_CHARS, quote
+from holdfast.ground.frozen import replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def list_section(

@@ -10,25 +10,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
 
+from holdfast.bundles import outcomes
+from holdfast.bundles.asking import REQUEST_CHARS, RequestReader, make_request
 from holdfast.bundles.model import (
+    LOST,
     Gathered,
     LastRequest,
     LastSession,
     RecalledMemory,
     WorkingNotes,
 )
+from holdfast.bundles.outcomes import Outcome, judge_outcome
 from holdfast.bundles.scratchpad import read_notes
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.off_loop import off_loop
 from holdfast.ground.text import cut
+from holdfast.ground.worktree import find_branch
 from holdfast.memories.rules import MIN_RELEVANCE
 from holdfast.workstreams.errors import NoRepositoryError, SharedContextOffError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.sessions.model import Session, SessionEvent
+    from typing import Any
+
+    from holdfast.sessions.model import Session
     from holdfast.sessions.service import SessionService
     from holdfast.workstreams.model import JudgedContext
 
@@ -41,7 +48,8 @@ TURNS_GONE_ON = 2
 RECALLED = 20  # for each query; the room of a bundle decides how many are shown
 NO_RECEIPT = "b-0000"  # as long as the one that takes its place
 QUERY_CHARS = 500
-REQUEST_CHARS = 4_000
+EVENTS_AT_END = 40  # among which is one of the session's own, and not of a subagent
+CAUSE_CHARS = 300
 # How the session before ended.
 ENDED, ANSWERED, CUT_OFF = "ended", "answered at", "cut off at"
 WRITTEN, NOTED = "last event", "last note"  # without a request, and without events
@@ -58,6 +66,7 @@ class BundleRequest:
     worktree: str | None = None
     continues: Session | None = None  # the session to continue from, where a caller names it
     has_sets: bool = True
+    window: str | None = None  # KEPT or LOST, where it is known
 
     @property
     def session_id(self) -> str | None:
@@ -104,9 +113,10 @@ class Gatherer:
     async def gather(self, wanted: BundleRequest) -> Gathered:
         judged = await self._find_judged(wanted)
         earlier = await self._find_earlier_session(wanted)
-        request = await self._find_request(wanted, earlier)
+        requests = RequestReader(self.sessions)
+        request = await requests.read_end(await self._find_request(wanted, earlier))
         reminding = await self._find_reminding_session(wanted, earlier)
-        repo, branch = _name_work(judged, earlier or wanted.session)
+        repo, branch = await off_loop(_name_work, judged, wanted, earlier)
         notes = await self._read_notes(wanted, earlier, branch if judged else None)
         sets = _list_context_sets(reminding)
         paths = [*notes.in_progress, *notes.files, *sets.get("files", ())]
@@ -122,6 +132,10 @@ class Gatherer:
             context_sets=sets,
             context_source=_name_session(reminding),
             request=request,
+            before=await requests.find_before(
+                request, wanted.place, wanted.is_past, is_lost=wanted.window == LOST
+            ),
+            answer=await requests.find_answer(request, wanted.session_id),
             last_session=await self._find_last_session(wanted, earlier),
             notes=notes,
             missing=await off_loop(_list_missing, paths, wanted.place),
@@ -165,11 +179,11 @@ class Gatherer:
         the first; one that has just begun is handed what came before it.
         """
         before = await self._find_earlier_request(wanted, earlier)
-        if wanted.session is None:
+        if wanted.session is None or wanted.window:
             return before
         newest = await self.sessions.list_requests(wanted.session.id, TURNS_GONE_ON, REQUEST_CHARS)
         if before is None or len(newest) >= TURNS_GONE_ON:
-            return _make_request(next(iter(newest), None))
+            return make_request(next(iter(newest), None))
         return before
 
     async def _find_earlier_request(
@@ -180,12 +194,12 @@ class Gatherer:
             return None
         event = await self.sessions.find_last_request(earlier.id, REQUEST_CHARS)
         if event is not None or wanted.place is None:
-            return _make_request(event)
+            return make_request(event)
         active = await self.sessions.list_active_sessions(wanted.place)
         for session in filter(wanted.is_past, active):
             requests = await self.sessions.list_requests(session.id, 1, REQUEST_CHARS)
             if requests:
-                return _make_request(requests[0], to=session.client or session.chatmode)
+                return make_request(requests[0], to=session.client or session.chatmode)
         return None
 
     async def _find_last_session(
@@ -195,7 +209,12 @@ class Gatherer:
         if earlier is None:
             return None
         session = await self.sessions.find_session_with_events(earlier.id) or earlier
-        end, ends_at = await self._find_end(session)
+        is_live = session.ended_at is None and self.is_running(session)
+        outcome = await self._find_outcome(session)
+        end, ends_at = await self._find_end(session, outcome)
+        described = ""
+        if outcome and session.native_id:  # else nothing says that the log has every answer
+            described = outcome.describe(is_live=is_live, is_ended=end == ENDED)
         return LastSession(
             client=session.client or session.chatmode,
             ends_at=ends_at,
@@ -203,23 +222,44 @@ class Gatherer:
             branch=session.git_branch or "",
             environment=_get_environment(earlier) if wanted.has_sets else "",
             session_id=session.id,
-            is_live=session.ended_at is None and self.is_running(session),
+            is_own=wanted.window == LOST,
+            is_live=is_live,
+            outcome=described,
+            cause=outcome.cause if outcome and described else "",
+            also_live=await self._list_also_live(wanted, session),
         )
 
-    async def _find_end(self, session: Session) -> tuple[str, datetime]:
+    async def _list_also_live(self, wanted: BundleRequest, last: Session) -> tuple[str, ...]:
+        """None where a caller names what it continues and not itself: it may be one of them."""
+        if not wanted.place or (wanted.continues and not wanted.session):
+            return ()
+        active = await self.sessions.list_active_sessions(wanted.place)
+        others = [each for each in active if each.id != last.id and wanted.is_past(each)]
+        live = [each for each in others if each.ended_at is None and self.is_running(each)]
+        return tuple(each.client or each.chatmode for each in live)
+
+    async def _find_outcome(self, session: Session) -> Outcome | None:
+        """Of its last request; None where it has none."""
+        events = await self.sessions.list_turn_events(
+            session.id, max_events=EVENTS_AT_END, max_chars=CAUSE_CHARS
+        )
+        outcome = judge_outcome(events)
+        if outcome.word == outcomes.ANSWERED:
+            return outcome
+        has_request = await self.sessions.list_requests(session.id)
+        return outcome if has_request else None
+
+    async def _find_end(self, session: Session, outcome: Outcome | None) -> tuple[str, datetime]:
         if session.ended_at is not None:
             return ENDED, session.ended_at
-        events = await self.sessions.list_turn_events(
-            session.id, max_turns=1, max_events=1, max_chars=1, max_bytes=1
-        )
-        if not events:
+        if not session.last_sequence:
             state = await self.sessions.get_state(session.id)
             return NOTED, state.updated_at
-        [last] = events
-        if last.type == "model_message":
-            return ANSWERED, last.created_at
-        has_request = await self.sessions.list_requests(session.id)
-        return CUT_OFF if has_request else WRITTEN, last.created_at
+        moments = await self.sessions.find_last_moments([session])
+        if outcome is None:
+            return WRITTEN, moments[session.id]
+        word = ANSWERED if outcome.word == outcomes.ANSWERED else CUT_OFF
+        return word, moments[session.id]
 
     async def _find_reminding_session(
         self, wanted: BundleRequest, earlier: Session | None
@@ -272,13 +312,19 @@ def _list_queries(judged: JudgedContext | None, request: LastRequest | None) -> 
     return [cut(line, QUERY_CHARS) for line in lines if line]
 
 
-def _name_work(judged: JudgedContext | None, session: Session | None) -> tuple[str, str]:
+def _name_work(
+    judged: JudgedContext | None, wanted: BundleRequest, earlier: Session | None
+) -> tuple[str, str]:
+    """The branch is the one that is checked out now, whichever the last session was on."""
     if judged:
         key = judged.context.key
         return key.repo, key.branch
-    if session:
-        return session.repo or "", session.git_branch or ""
-    return "", ""
+    session = wanted.session or earlier
+    branch = session.git_branch if session else None
+    if wanted.worktree and os.path.exists(os.path.join(wanted.worktree, ".git")):
+        branch = find_branch(wanted.worktree)
+    repos = [known.repo for known in (wanted.session, earlier) if known and known.repo]
+    return next(iter(repos), ""), branch or ""
 
 
 def _list_missing(paths: Sequence[str], place: str | None) -> frozenset[str]:
@@ -317,17 +363,6 @@ def _list_context_sets(session: Session | None) -> Mapping[str, Sequence[str]]:
 def _get_environment(session: Session) -> str:
     environment = session.metadata.get("envHint")
     return environment if isinstance(environment, str) else ""
-
-
-def _make_request(event: SessionEvent | None, to: str = "") -> LastRequest | None:
-    if event is None:
-        return None
-    return LastRequest(
-        text=event.content,
-        source=f"event {event.id}",
-        said_at=event.created_at,
-        to=to,
-    )
 
 
 def _make_recalled(found: Any) -> RecalledMemory:

@@ -1,30 +1,34 @@
 """Secrets out of what a bundle quotes. Pure.
 
-The log, the scratchpad, context sets and memories are stored as they were said, and notes are
-masked when they are written. A bundle goes to a model, so what it quotes of the first is masked
-here, in the one value that all sections are made of.
+Whatever comes in by a door is masked when it is stored. But a program may store by a service of its
+own, and a table of memories may be another program's. A bundle goes to a model, so what it quotes
+of them is masked here, in the one value that all sections are made of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
+from holdfast.ground.frozen import replace
 from holdfast.ground.redaction import redact
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.bundles.model import Gathered, LastRequest
+    from typing import Any
+
+    from holdfast.bundles.model import Gathered, LastRequest, LastSession
 
 
 def mask_quoted(gathered: Gathered) -> Gathered:
     """After memories were recalled: a mark is not a word that was asked for."""
     key = gathered.fence_key
-    notes, last = gathered.notes, gathered.last_session
+    notes, last, answer = gathered.notes, gathered.last_session, gathered.answer
     return replace(
         gathered,
         request=_mask_request(gathered.request, key),
-        last_session=last and replace(last, environment=_mask(last.environment, key)),
+        before=_mask_request(gathered.before, key),
+        answer=answer and replace(answer, text=_mask(answer.text, key)),
+        last_session=last and replace(last, **_mask(_get_quoted(last), key)),
         notes=replace(notes, **_mask(vars(notes), key)),
         context_sets=_mask(gathered.context_sets, key),
         recalled=tuple(
@@ -33,8 +37,14 @@ def mask_quoted(gathered: Gathered) -> Gathered:
     )
 
 
+def _get_quoted(last: LastSession) -> dict[str, str]:
+    return {"environment": last.environment, "cause": last.cause}
+
+
 def _mask_request(request: LastRequest | None, key: bytes) -> LastRequest | None:
-    return request and replace(request, text=_mask(request.text, key))
+    if request is None:
+        return None
+    return replace(request, text=_mask(request.text, key), end=_mask(request.end, key))
 
 
 def _mask(value: Any, key: bytes) -> Any:

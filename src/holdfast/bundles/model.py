@@ -8,18 +8,22 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles.clauses import cut_after_clause, cut_to_fit
 from holdfast.ground import clock
+from holdfast.ground.frozen import asdict, dataclass, field, replace
 from holdfast.ground.text import ELLIPSIS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from holdfast.workstreams.model import JudgedContext
 
 PHASES = ("planning", "implementation")
+# What a session that asks has of its own conversation: all of it, or nothing after a compaction.
+KEPT, LOST = "kept", "lost"
 OURS = "holdfast"  # the source of our own words
 LINE_CHARS = 200
 NARROW_CHARS = 115  # lines become shorter than this only where a clause ends
@@ -39,11 +43,25 @@ class LastRequest:
     source: str
     said_at: datetime
     to: str = ""  # the client, where it was not the last session's
+    session_id: str = ""
+    end: str = ""  # of a very long one, whose text is only its beginning
+    end_at: int = 0  # where in the whole text the end begins
+    event_id: str = ""
+
+
+@dataclass(frozen=True)
+class LastAnswer:
+    """How the agent's last answer begins."""
+
+    text: str
+    source: str
+    said_at: datetime
 
 
 @dataclass(frozen=True)
 class LastSession:
-    """Where the session before stopped: `end` says what happened at its end.
+    """Where the session before stopped: `end` says what happened at its end, and `outcome` what
+    became of its last request, where that was not answered; `cause` is quoted behind it.
 
     One in which a program runs has no end yet.
     """
@@ -55,6 +73,10 @@ class LastSession:
     environment: str = ""
     session_id: str = ""
     is_live: bool = False
+    is_own: bool = False  # the one that asks, which has lost what it was told
+    outcome: str = ""
+    cause: str = ""
+    also_live: tuple[str, ...] = ()  # the clients of others in which a program runs
 
 
 @dataclass(frozen=True)
@@ -99,6 +121,8 @@ class Gathered:
     context_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     context_source: str = "context set"
     request: LastRequest | None = None
+    before: LastRequest | None = None  # where the last one says little by itself
+    answer: LastAnswer | None = None  # to that one
     last_session: LastSession | None = None
     notes: WorkingNotes = WorkingNotes()
     missing: frozenset[str] = frozenset()  # of the paths in sets and notes, those without a file
@@ -119,6 +143,7 @@ class Item:
     is_prose: bool = False
     keep: int = 0  # characters at its end that stand even where it ends early, such as a verdict
     why_at: int = 0  # where a reason begins, which gets a part of the room when it is shortened
+    at: int = 0  # where in a quoted text it begins
 
     @classmethod
     def with_end(cls, text: str, end: str, source: str, verdict: str | None = None) -> Item:
@@ -175,8 +200,18 @@ class Item:
     def _with_reason(self, text: str, why: str, end: str) -> Item:
         return replace(self, text=f"{text}: {why}{end}", why_at=len(text))
 
+    @property
+    def ends_at(self) -> int:
+        """Where in a quoted text it ends; the mark before its first space is ours."""
+        return self.at + len(self.text.partition(" ")[2])
+
     def to_dict(self) -> dict[str, Any]:
         return {"text": self.text, "source": self.source, "verdict": self.verdict}
+
+
+def is_from_end(number: int) -> bool:
+    """Of the pieces of a quoted text by their worth: every third is taken from its end."""
+    return number % 3 == 1
 
 
 def ends_at_word(beginning: str, whole: str) -> bool:
@@ -216,7 +251,7 @@ class Section:
     items: tuple[Item, ...] = ()
     max_chars: int = 0  # of its items in the first pass
     pinned: bool = False
-    verbatim: bool = False  # its quotation marks stay as they are, whatever JSON makes of them
+    verbatim: bool = False  # one quoted text: as it is, with what is left out of its middle named
     rank: int = 0  # which section gets room first
     tail: str = ""
     lead: str = "\n"  # between the title and the first item
@@ -240,11 +275,9 @@ class Section:
         items = [replace(item, text=item.text.replace('"', "'")) for item in self.items]
         return replace(self, items=tuple(items))
 
-    def write(self, items: Sequence[str], left_out: int) -> str:
+    def write(self, items: Sequence[Item], left_out: int) -> str:
         """The section with these items, and with the number of those that are left out."""
-        lines = [self.indent + item for item in items]
-        if left_out:
-            lines.append(f"{self.indent}+{left_out} more")
+        lines = [self.indent + line for line, _ in self.list_lines(items, left_out)]
         text = self.title
         if self.title and lines:
             text += self.lead
@@ -252,6 +285,29 @@ class Section:
         if self.tail:
             text += f"\n{self.tail}"
         return text
+
+    def list_lines(self, items: Sequence[Item], left_out: int) -> list[tuple[str, Item | None]]:
+        """In the order of reading, with a line of ours about what is left out."""
+        if self.verbatim:
+            return self._list_with_gaps(self.arrange(items))
+        lines: list[tuple[str, Item | None]] = [(item.text, item) for item in items]
+        return [*lines, (f"+{left_out} more", None)] if left_out else lines
+
+    def arrange(self, items: Sequence[Item]) -> list[Item]:
+        """As they follow each other; those of a quoted text are listed by their worth."""
+        return sorted(items, key=lambda item: item.at) if self.verbatim else list(items)
+
+    def _list_with_gaps(self, pieces: Sequence[Item]) -> list[tuple[str, Item | None]]:
+        """The pieces of a quoted text; where something is missing, how many characters."""
+        whole_ends_at = max((item.ends_at for item in self.items), default=0)
+        follows_at = [*(item.at for item in pieces[1:]), whole_ends_at + 1]
+        lines: list[tuple[str, Item | None]] = []
+        for item, next_at in zip(pieces, follows_at, strict=True):
+            lines.append((item.text, item))
+            if next_at > item.ends_at + 1:
+                left_out = next_at - item.ends_at - 1
+                lines.append((f"… {left_out:,} characters left out; whole at More", None))
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

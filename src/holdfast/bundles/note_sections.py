@@ -7,9 +7,7 @@ same again. Verdicts come from evidence that was judged here and not from what a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_cut_lines, list_section, list_shortened
@@ -36,6 +34,8 @@ from holdfast.bundles.quoting import (
     write_line,
 )
 from holdfast.bundles.summary import SummaryParts, split_summary
+from holdfast.ground.frozen import dataclass, replace
+from holdfast.ground.patterns import compile_later
 from holdfast.workstreams.completion import find_completion
 from holdfast.workstreams.entries import DECISION_STATUSES, Summary
 from holdfast.workstreams.model import (
@@ -51,7 +51,7 @@ from holdfast.workstreams.staleness import EDITED
 POINTER = "file pointer"
 GONE = "its evidence is gone"
 
-_DECISION_ID = re.compile(r"D[0-9]{1,7}")
+_DECISION_ID = compile_later(r"D[0-9]{1,7}")
 
 
 @dataclass(frozen=True)
@@ -405,7 +405,7 @@ def _write_place_beside(evidence: JudgedEvidence, text: str) -> str:
 
 def make_files(judged: JudgedContext, gathered: Gathered) -> Section:
     """Where to look: what is in progress, pointers, then the evidence of claims."""
-    files = [*list_noted_paths(gathered), *list_files(judged, own=True)]
+    files = name_each_once([*list_noted_paths(gathered), *list_files(judged, own=True)])
     gone = _list_gone_files(judged)
     present = dict.fromkeys(file.text for file in files if file.path not in gone)
     missing = dict.fromkeys(file.text for file in files if file.path in gone)
@@ -413,6 +413,12 @@ def make_files(judged: JudgedContext, gathered: Gathered) -> Section:
     gone_files = [Cut("files", text, POINTER, reason="the file is gone") for text in missing]
     long = list_shortened("files", [file.path for file in files], POINTER, PATH_CHARS)
     return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=(*gone_files, *long))
+
+
+def name_each_once(files: Sequence[NotedFile]) -> list[NotedFile]:
+    """Without a file's bare name where a place in it is named too."""
+    named = {file.path for file in files if file.text.startswith(f"{file.path}#")}
+    return [file for file in files if file.text != file.path or file.path not in named]
 
 
 def list_noted_paths(gathered: Gathered) -> list[NotedFile]:

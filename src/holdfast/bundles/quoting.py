@@ -7,17 +7,16 @@ from datetime import UTC, datetime
 
 from holdfast.bundles.model import LINE_CHARS
 from holdfast.ground.fence import keep_words, one_line
+from holdfast.ground.patterns import compile_later
 from holdfast.ground.text import cut
 
 NAME_CHARS, WORD_CHARS, LABEL_CHARS = 60, 40, 120
 TEXT_CHARS, PATH_CHARS, PROSE_CHARS = 200, 180, 8_000
 READ_TIMES = 20  # so many times the shown length is read; only unseen characters fill more
 COMMIT_CHARS = 7
-TAB_CHARS, INDENT_CHARS = 4, 40
-BLANK_LINES = 2  # in a row
 
-_OUR_MARK = re.compile(r"\[(?=\s*(?:ok|moved|changed|gone|said)\s*\])", re.IGNORECASE)
-_COMMIT_ID = re.compile(r"[0-9a-f]{40,64}")
+_OUR_MARK = compile_later(r"\[(?=\s*(?:ok|moved|changed|gone|said)\s*\])", re.IGNORECASE)
+_COMMIT_ID = compile_later(r"[0-9a-f]{40,64}")
 
 
 def quote(value: object, max_chars: int) -> str:
@@ -42,26 +41,17 @@ def quote_lines(text: object) -> list[str]:
 
 
 def quote_request(text: object) -> list[str]:
-    """The lines of what the user said, with blank ones and indentation, as far as that is sane.
+    """The lines of what the user said, from the first to the last one that is not blank.
 
     The user's words are not those of a stranger, so angle brackets and backticks stay. Each line
     stands behind a mark of ours; only our verdicts and the tags of clients are changed.
     """
     if not isinstance(text, str):
         return []
-    lines: list[str] = []
-    for line in keep_words(text[:PROSE_CHARS]).split("\n"):
-        shown = _limit_indent(_OUR_MARK.sub("(", line).expandtabs(TAB_CHARS).rstrip())
-        if shown or any(lines[-BLANK_LINES:]):
-            lines.append(shown)
-    while lines and not lines[-1]:
-        lines.pop()
-    return lines
-
-
-def _limit_indent(line: str) -> str:
-    words = line.lstrip()
-    return line[: min(len(line) - len(words), INDENT_CHARS)] + words
+    words = _OUR_MARK.sub("(", keep_words(text[:PROSE_CHARS]))
+    lines = [line.rstrip() for line in words.split("\n")]
+    filled = [number for number, line in enumerate(lines) if line]
+    return lines[filled[0] : filled[-1] + 1] if filled else []
 
 
 def quote_commit(value: object) -> str:

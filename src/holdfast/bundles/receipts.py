@@ -87,11 +87,11 @@ def explain(receipt: Receipt, *, is_here: bool) -> BundleExplanation:
 
 
 def hash_body(head: Head, parts: Sequence[Section], total: int) -> str:
-    """Without the head's first line, the only one that holds the time and the id."""
+    """Of the head's first line, which holds the time and the id, only the place."""
     layout = budget.fit(head, parts, total)
     text = render.render(layout)
     _, _, body = text.partition("\n")
-    return _hash(body)
+    return _hash("\n".join([head.repo, head.branch, body]))
 
 
 def _make_same_bundle(receipt: Receipt) -> Bundle | None:

@@ -7,12 +7,12 @@ behind a mark of ours, so that it cannot pass for a section.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from holdfast.bundles.model import BundleLine, Head, Layout, ShownSection
+from holdfast.bundles.model import BundleLine, Head, Item, Layout, ShownSection
 from holdfast.ground.fence import one_line
+from holdfast.ground.frozen import replace
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.bundles.model import Bundle
 
@@ -85,15 +85,20 @@ def explain_lines(layout: Layout) -> list[BundleLine]:
 def _explain_section(shown: ShownSection) -> list[BundleLine]:
     section = shown.section
     name = section.name
-    lines = [BundleLine(name, item.text, item.source, item.verdict) for item in shown.items]
+    listed = section.list_lines(shown.items, shown.left_out)
+    lines = [_explain_line(name, text, item) for text, item in listed]
     if section.title:
         lines.insert(0, BundleLine(name, section.title))
-    if shown.left_out:
-        lines.append(BundleLine(name, f"+{shown.left_out} more"))
     tail = section.tail.strip()
     if tail:
         lines.append(BundleLine(name, tail))
     return lines
+
+
+def _explain_line(name: str, text: str, item: Item | None) -> BundleLine:
+    if item is None:
+        return BundleLine(name, text)
+    return BundleLine(name, text, item.source, item.verdict)
 
 
 def prefix_instruction(

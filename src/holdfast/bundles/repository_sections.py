@@ -7,7 +7,6 @@ noted. Only the worst three changes are shown, because a reader who meets ten wa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from holdfast.bundles.cuts import hold_back, list_section, list_shortened
 from holdfast.bundles.model import LINE_CHARS, STALE_SHOWN, Gathered, Item, Section, WorkingNotes
@@ -22,6 +21,7 @@ from holdfast.bundles.quoting import (
     quote,
     quote_commit,
 )
+from holdfast.ground.frozen import replace
 from holdfast.ground.text import plural
 from holdfast.workstreams.model import JudgedContext, NotedChange, Staleness
 
@@ -43,6 +43,8 @@ def _describe_last_session(gathered: Gathered) -> str:
     last = gathered.last_session
     if last is None:
         return ""
+    if last.is_own:
+        return " This session, before its compaction."
     client = quote(last.client, WORD_CHARS)
     on = ""
     if last.branch and last.branch not in _list_named_branches(gathered):
@@ -50,7 +52,10 @@ def _describe_last_session(gathered: Gathered) -> str:
     end = "live"
     if not last.is_live:
         end = f"{last.end} {format_moment(last.ends_at, gathered.now)}"
-    return f" Last session: {client}{on}, {end}."
+    cause = f' "{quote(last.cause, LABEL_CHARS)}"' if last.cause else ""
+    live = " · ".join(quote(name, WORD_CHARS) for name in last.also_live)
+    others = f" Also live here: {live}." if live else ""
+    return f" Last session: {client}{on}, {end}{last.outcome}{cause}.{others}"
 
 
 def _list_named_branches(gathered: Gathered) -> list[str]:
@@ -128,19 +133,23 @@ def _describe_stale(staleness: Staleness) -> str:
 def _describe_since(judged: JudgedContext) -> str:
     """How far HEAD is from the commit that the notes were written at."""
     commits = judged.staleness.commits
-    if judged.context.summary is None or not judged.head:
+    context = judged.context
+    if not judged.head:
         return ""
-    written_at = quote_commit(judged.context.checkpoint.git_head)
-    if commits is None:
-        return f"noted at {written_at or 'no commit'}, which is not known here"
+    noted_at = context.head
+    if context.summary:
+        noted_at = context.checkpoint.git_head
+    if context.summary and commits is None:
+        return f"noted at {quote_commit(noted_at) or 'no commit'}, which is not known here"
     if not commits:
         return ""
-    return f"{plural(commits, 'commit')} after these notes ({written_at})"
+    return f"{plural(commits, 'commit')} after these notes ({quote_commit(noted_at)})"
 
 
 def _describe_uncommitted(staleness: Staleness) -> str:
+    """Of tracked files, because only these are compared."""
     if not staleness.uncommitted:
-        return "no tracked file changed"
+        return "tracked files as committed"
     return f"{staleness.uncommitted:,} uncommitted"
 
 
@@ -211,7 +220,7 @@ def _describe_change(change: NotedChange) -> str:
         what = _describe_counts(change) or what
     text = f"{path} {what}"
     if not change.is_committed:
-        return text
+        return f"{text}, uncommitted" if change.what == "new" else text
     author = quote(change.author, WORD_CHARS)
     by = join_parts(quote_commit(change.commit), author)
     if by and len(f"CHANGED {text} ({by})") <= LINE_CHARS:

@@ -8,7 +8,6 @@ about.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles import errors, render, rounds
@@ -16,6 +15,7 @@ from holdfast.bundles.model import Bundle
 from holdfast.bundles.rounds import Round, RoundStep
 from holdfast.bundles.service import LOOKED_BACK, BundleService
 from holdfast.ground import clock, ids, redaction
+from holdfast.ground.frozen import dataclass, replace
 
 if TYPE_CHECKING:
     from holdfast.workstreams.model import Key, RepoContext
@@ -75,7 +75,8 @@ class RoundService:
         self, role: str, text: str, sources: Sequence[str] = (), workstream_id: str | None = None
     ) -> RoundStep:
         known = await self._get(workstream_id)
-        submitted = rounds.submit(known.round, role, text, sources, now=self._now())
+        [masked] = self._mask([text])
+        submitted = rounds.submit(known.round, role, masked, sources, now=self._now())
         submitted, bundle = await self._with_bundle(submitted, workstream_id)
         await self._advance(known, submitted)
         notes = rounds.list_notes(submitted)

@@ -9,13 +9,13 @@ chair's decisions and questions become context. A round that is not needed any m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.bundles import errors
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
 from holdfast.ground.fence import clean
+from holdfast.ground.frozen import asdict, dataclass, replace
 from holdfast.workstreams import rules
 
 if TYPE_CHECKING:

@@ -7,9 +7,7 @@ last run. What failed stands beside what was rejected, because both say what not
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_cut_lines, list_section, list_shortened
@@ -26,6 +24,8 @@ from holdfast.bundles.quoting import (
     quote_lines,
     write_line,
 )
+from holdfast.ground.frozen import dataclass, replace
+from holdfast.ground.patterns import compile_later
 from holdfast.ground.text import plural
 from holdfast.workstreams.entries import NotedRun
 from holdfast.workstreams.model import CHECKLIST, JudgedContext, NotedStep, Proof
@@ -39,14 +39,14 @@ LAST_RUN, LAST_ERRORS = "last run", "last errors"
 LastRun = Proof | NotedRun
 NEXT = "NEXT "  # stands on the line of the first item
 # What a line that only counts is made of: `Ran 1 test in 0.002s`, `2 passed, 1 failed`.
-_COUNTS = re.compile(
+_COUNTS = compile_later(
     r"(?:[\W\d_]|(?<![^\W\d_])(?:all|and|code|done|errors?|exit|fail(?:ed|ing|ures?)?|files?|"
     r"finished|in|m?s|ok|pass(?:ed|ing)?|ran|results?|run|sec|seconds?|skipped|status|suites?|"
     r"tests?|time|total|warnings?)(?![^\W\d_]))+",
     re.IGNORECASE,
 )
-_WORDS = re.compile(r"\w")
-_WORD = re.compile(r"\w{4,}")  # shorter ones are in any two sentences
+_WORDS = compile_later(r"\w")
+_WORD = compile_later(r"\w{4,}")  # shorter ones are in any two sentences
 
 
 @dataclass(frozen=True)
@@ -441,6 +441,8 @@ def _describe_failures(proof: Proof, judged: JudgedContext) -> str:
 
 
 def _write_command(proof: Proof) -> str:
+    import shlex
+
     return quote(shlex.join(map(str, proof.command)), LABEL_CHARS)
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles.model import LIST_READ, WorkingNotes
 from holdfast.bundles.quoting import quote
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.sessions.rules import HANDOFF, NEXT_STEPS, NOTED_FIELDS, NOTED_NAMES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from holdfast.sessions.model import SessionNotes
 
 VALUE_CHARS = 1_000

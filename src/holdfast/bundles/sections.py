@@ -11,9 +11,9 @@ verdicts in it.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC
 
+from holdfast.bundles import budget
 from holdfast.bundles.cuts import count_unread
 from holdfast.bundles.model import LIST_READ, Gathered, Head, Section
 from holdfast.bundles.note_sections import (
@@ -28,6 +28,7 @@ from holdfast.bundles.note_sections import (
 )
 from holdfast.bundles.other_notes import make_others
 from holdfast.bundles.quoting import NAME_CHARS, quote, short_repo
+from holdfast.bundles.render import render
 from holdfast.bundles.repository_sections import (
     make_about,
     make_changed,
@@ -44,6 +45,8 @@ from holdfast.bundles.run_sections import (
     make_works,
 )
 from holdfast.bundles.session_sections import (
+    make_answer,
+    make_before,
     make_blocked,
     make_context_sets,
     make_environment,
@@ -53,6 +56,7 @@ from holdfast.bundles.session_sections import (
     make_remembered_rules,
     make_request,
 )
+from holdfast.ground.frozen import replace
 from holdfast.workstreams.entries import DECISION_STATUSES
 from holdfast.workstreams.model import CHECKLIST, JudgedContext
 
@@ -73,6 +77,8 @@ BUDGETS: dict[str, dict[str, int]] = {
         "files": 300,
         "environment": 120,
         "works": 120,
+        "before": 300,
+        "answer": 200,
         "recalled": 300,
         "errors": 150,
         "context_sets": 200,
@@ -96,6 +102,8 @@ BUDGETS: dict[str, dict[str, int]] = {
         "files": 200,
         "environment": 120,
         "works": 120,
+        "before": 300,
+        "answer": 200,
         "recalled": 200,
         "errors": 150,
         "last_pass": 120,
@@ -105,6 +113,7 @@ BUDGETS: dict[str, dict[str, int]] = {
     },
 }
 STATE = ("about", "repo", "changed", "last_run")
+ASKED = ("request", "before")
 STEPS = ("next", "blocked", "open")
 LAST = ("files", "environment", "works", "context_sets", "last_pass", "goal")
 # What follows one of these without an empty line.
@@ -114,6 +123,8 @@ BELONGS_TO = {
     "last_run": STATE,
     "blocked": STEPS,
     "open": STEPS,
+    "before": ASKED,
+    "answer": ASKED,
     "rejected": ("decided",),
     "files": LAST,
     "environment": LAST,
@@ -131,9 +142,13 @@ MERGED: dict[str, tuple[str, ...]] = {
     "decisions": DECISION_STATUSES,
 }
 
-MORE = "More: repo_context operation=load"
-MORE_OF_SESSION = "More: session operation=recent"
+MORE = "More: "
+OF_NOTES, OF_SESSION = "repo_context operation=load", "session operation=recent"
 NOTHING = "Nothing is recorded here yet."
+# What a cut is from, by the first word of its source, where the notes in the repository lack it.
+NOTED = {"scratchpad", "scratchpads"}
+OF_SESSIONS = {"event", "session", *NOTED}
+CUT_HERE = "bundle detail=true"
 
 
 def make_head(gathered: Gathered) -> Head:
@@ -147,13 +162,23 @@ def make_head(gathered: Gathered) -> Head:
     )
 
 
+def lay_out(gathered: Gathered, total: int) -> tuple[Section, ...]:
+    """The same for a room, with the calls that show what has none in it."""
+    *parts, more = make_sections(gathered)
+    layout = budget.fit(make_head(gathered), (*parts, more), total)
+    kinds = frozenset(cut.source.partition(" ")[0] for cut in layout.cut)
+    title = _write_more(gathered, kinds)
+    free = total - len(render(layout)) - (len(title) - len(more.title))
+    return (*parts, replace(more, title=title + _name_both_calls(gathered, free)))
+
+
 def make_sections(gathered: Gathered) -> tuple[Section, ...]:
     """The sections that have something to say, in the order in which they are read."""
     listed = [_count_more(part, gathered) for part in _list_parts(gathered)]
     parts = [part for part in listed if part.title or part.items or part.gone]
     if not any(part.items for part in parts):
         parts.append(Section("nothing", NOTHING, pinned=True))
-    parts.append(Section("more", _write_more(gathered), pinned=True))
+    parts.append(Section("more", _write_more(gathered, frozenset()), pinned=True))
     placed = []
     name_before = ""
     for part in parts:
@@ -186,6 +211,8 @@ def _list_local(gathered: Gathered) -> list[Section]:
     return [
         make_rules(gathered.rules),
         make_request(gathered),
+        make_before(gathered),
+        make_answer(gathered),
         make_next(None, gathered),
         make_blocked(gathered),
         make_remembered_rules(gathered),
@@ -207,6 +234,8 @@ def _list_planning(gathered: Gathered, judged: JudgedContext) -> list[Section]:
         make_changed(judged, gathered.notes),
         make_last_run(last, judged, now),
         make_request(gathered),
+        make_before(gathered),
+        make_answer(gathered),
         make_next(judged, gathered),
         make_blocked(gathered),
         make_decisions(judged, gathered.notes),
@@ -235,6 +264,8 @@ def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Sect
         make_changed(judged, gathered.notes),
         make_last_run(last, judged, now),
         make_request(gathered),
+        make_before(gathered),
+        make_answer(gathered),
         make_next(judged, gathered),
         make_blocked(gathered),
         make_open(judged),
@@ -256,15 +287,46 @@ def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Sect
     ]
 
 
-def _write_more(gathered: Gathered) -> str:
-    """The calls that show the rest."""
-    if gathered.judged is None:
-        return MORE_OF_SESSION
-    branches = gathered.judged.inherited.branches
+def _write_more(gathered: Gathered, kinds: frozenset[str]) -> str:
+    """The notes where there are any, else the session; and what shows what was cut, by kind."""
+    notes = _name_notes_call(gathered.judged)
+    alone = OF_NOTES if gathered.judged else OF_SESSION
+    more = MORE + (notes or _name_session_call(gathered) or alone)
+    last = gathered.last_session
+    if gathered.judged is not None:
+        return f"{more} · {CUT_HERE}" if kinds & OF_SESSIONS else more
+    if last and last.session_id and kinds & NOTED:
+        more += f" · session operation=state session_id={last.session_id}"
+    return more
+
+
+def _name_both_calls(gathered: Gathered, free: int) -> str:
+    """The session beside the notes, in room that nothing else fills."""
+    call = _name_session_call(gathered)
+    added = f" · {call}"
+    has_notes = bool(_name_notes_call(gathered.judged))
+    return added if has_notes and call and len(added) <= free else ""
+
+
+def _name_notes_call(judged: JudgedContext | None) -> str:
+    if judged is None or not judged.has_notes:
+        return ""
+    branches = judged.inherited.branches
     if not branches:
-        return MORE
-    name = quote(branches[0], NAME_CHARS)
-    return f"More: repo_context operation=load workstream_id={name}"
+        return OF_NOTES
+    return f"{OF_NOTES} workstream_id={quote(branches[0], NAME_CHARS)}"
+
+
+def _name_session_call(gathered: Gathered) -> str:
+    """With its id, because a call without one is about the caller's own session.
+
+    Where the last session was asked for nothing, the one that the request is of.
+    """
+    request, last = gathered.request, gathered.last_session
+    session_id = last.session_id if last else ""
+    if request and request.to:
+        session_id = request.session_id
+    return f"{OF_SESSION} session_id={session_id}" if session_id else ""
 
 
 def _place(section: Section, before: str, budgets: dict[str, int]) -> Section:

@@ -10,13 +10,9 @@ differs, the old bytes are outdated, and new ones are made.
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles import budget, errors, receipts, render, sections
 from holdfast.bundles.gathering import BundleRequest, Gatherer
@@ -25,10 +21,15 @@ from holdfast.bundles.model import PHASES, Bundle, BundleExplanation, Gathered, 
 from holdfast.bundles.receipts import short_id
 from holdfast.errors import HoldfastError, InvalidValueError, StoreBusyError
 from holdfast.ground import canonical, clock, ids
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.off_loop import off_loop
+from holdfast.ground.patterns import compile_later
 from holdfast.storage.journal import JournalEntry
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from holdfast.bundles.gathering import IsRunning, Load, Recall
     from holdfast.sessions.model import Session
     from holdfast.sessions.service import SessionService
@@ -41,13 +42,9 @@ RECEIPT = "receipt"
 NOT_KEPT = "not kept: the store is busy"
 RECEIPT_SECONDS = 1.0  # a reader waits for another writer so long
 LOOKED_BACK = 1_000  # so many receipts are searched for a short id
-# What a cut is from, by the first word of its source, where the notes in the repository lack it.
-NOTED = {"scratchpad", "scratchpads"}
-OF_SESSIONS = {"event", "session", *NOTED}
-CUT_HERE = "bundle detail=true"
 TIME_CHARS = 14  # the first part of an id holds the time when it was made
 
-_SHORT_ID = re.compile(r"b-[0-9a-f]{4}")
+_SHORT_ID = compile_later(r"b-[0-9a-f]{4}")
 
 
 @dataclass(frozen=True)
@@ -123,14 +120,18 @@ class BundleService:
         worktree: str | None = None,
         continues: str | None = None,
         has_sets: bool = True,
+        window: str | None = None,
         keeps_receipt: bool = False,
+        keeps_empty: bool = True,
     ) -> Bundle:
         """A new bundle with its receipt; for a session the same bytes again while they are true.
 
-        `continues` names the session to continue from, where that is not the last one here.
+        `continues` names the session to continue from, where that is not the last one here;
+        `window` says what the session that asks has of its own conversation.
 
         A store that is busy keeps nobody from reading: then the receipt is left out, unless it must
-        be kept because it is needed later.
+        be kept because it is needed later. One that says nothing, and so is handed to no model,
+        needs none.
         """
         if phase not in PHASES:
             raise InvalidValueError("Phase", phase, "is unknown", known=PHASES)
@@ -144,8 +145,11 @@ class BundleService:
             worktree=worktree,
             continues=await self._get_session(continues),
             has_sets=has_sets,
+            window=window,
         )
         draft = await self._make_draft(wanted, total)
+        if not keeps_empty and not any(part.items for part in draft.sections):
+            return await off_loop(receipts.rebuild, draft.make_receipt(ids.new_id(), self.now()))
         keep = partial(self._keep, waits=keeps_receipt)
         if session is None:
             return await keep(ids.new_id(), draft)
@@ -216,6 +220,8 @@ class BundleService:
 
     async def diff(self, receipt_id: str, other_id: str) -> str:
         """What differs between two bundles, as a unified diff; empty where nothing does."""
+        import difflib
+
         first = await self.rebuild(receipt_id)
         second = await self.rebuild(other_id)
         lines = difflib.unified_diff(
@@ -250,7 +256,7 @@ class BundleService:
 
     async def _make_draft(self, wanted: BundleRequest, total: int) -> BundleDraft:
         gathered = await off_loop(mask_quoted, await self.gatherer.gather(wanted))
-        parts = await off_loop(_make_sections, gathered, total)
+        parts = await off_loop(sections.lay_out, gathered, total)
         return BundleDraft(wanted, gathered, parts, total)
 
     async def _build_frozen(self, session: Session, draft: BundleDraft, keep: Keep) -> Bundle:
@@ -316,30 +322,6 @@ class BundleService:
             problem = "is short for several; use a whole id"
             raise InvalidValueError("Receipt", receipt_id, problem, known=whole_ids)
         return next(iter(found), None)
-
-
-def _make_sections(gathered: Gathered, total: int) -> tuple[Section, ...]:
-    """With the calls that show what was left out."""
-    *parts, more = sections.make_sections(gathered)
-    layout = budget.fit(sections.make_head(gathered), (*parts, more), total)
-    kinds = {cut.source.partition(" ")[0] for cut in layout.cut}
-    return (*parts, replace(more, title=_write_more(gathered, more.title, kinds)))
-
-
-def _write_more(gathered: Gathered, first: str, kinds: set[str]) -> str:
-    """`first` names a call, and `kinds` says what was cut.
-
-    The session is named, because a call without its id is about the caller's own.
-    """
-    if gathered.judged is not None:
-        return f"{first} · {CUT_HERE}" if kinds & OF_SESSIONS else first
-    last = gathered.last_session
-    if last is None:
-        return first
-    text = f"{first} session_id={last.session_id}"
-    if kinds & NOTED:
-        text += f" · session operation=state session_id={last.session_id}"
-    return text
 
 
 def _is_made_in(entry: JournalEntry, worktree: str | None, repo: str | None) -> bool:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from datetime import datetime
 
-from holdfast.bundles.cuts import hold_back, list_cut_lines, list_section, list_shortened
+from holdfast.bundles.cuts import list_cut_lines, list_section, list_shortened
 from holdfast.bundles.model import (
     CONTINUED,
     LINE_CHARS,
     Cut,
     Gathered,
     Item,
+    LastRequest,
     RecalledMemory,
     Section,
 )
 from holdfast.bundles.note_sections import list_noted_paths, write_path
+from holdfast.bundles.quotation import BROKEN, SAME_LINE, quote_pieces
 from holdfast.bundles.quoting import (
     PROSE_CHARS,
     TEXT_CHARS,
@@ -25,38 +26,43 @@ from holdfast.bundles.quoting import (
     format_moment,
     join_parts,
     quote,
-    quote_request,
     write_line,
 )
 
-PROSE_LINES = 550  # as many as the longest bundle has room for
-QUOTED = "> "
 BLOCKED = "BLOCKED "  # stands on the line of the first item
 RULE_CATEGORIES = ("rule", "rules", "constraint", "constraints", "convention", "preference")
 
 
 def make_request(gathered: Gathered) -> Section:
-    request = gathered.request
+    return _quote_request("request", "LAST REQUEST", gathered.request, gathered.now)
+
+
+def make_before(gathered: Gathered) -> Section:
+    """What a request goes on with that says little by itself."""
+    return _quote_request("before", "BEFORE IT", gathered.before, gathered.now)
+
+
+def _quote_request(name: str, title: str, request: LastRequest | None, now: datetime) -> Section:
     if request is None:
-        return Section("request", "")
-    lines = [line for text in quote_request(request.text) for line in _wrap(text)]
-    quoted = [(QUOTED + line).rstrip() for line in lines]
-    items = [Item(line, request.source, is_prose=True) for line in quoted]
-    why = f"only the first {PROSE_LINES} lines are shown"
-    said_at = format_moment(request.said_at, gathered.now)
+        return Section(name, "")
+    items = quote_pieces(request)
     to = f" to {quote(request.to, WORD_CHARS)}" if request.to else ""
-    return list_section(
-        "request",
-        f"LAST REQUEST (user{to}, {said_at})",
-        items[:PROSE_LINES],
-        held=hold_back("request", items[PROSE_LINES:], why),
-        verbatim=True,
-    )
+    has_broken_line = any(item.text.startswith(SAME_LINE) for item in items)
+    broken = BROKEN if has_broken_line else ""
+    said = f"user{to}, {format_moment(request.said_at, now)}{broken}"
+    return list_section(name, f"{title} ({said})", items, verbatim=True)
 
 
-def _wrap(text: str) -> list[str]:
-    """A long paragraph on several lines: a request is quoted whole where there is room."""
-    return textwrap.wrap(text, LINE_CHARS - len(QUOTED), break_on_hyphens=False) or [""]
+def make_answer(gathered: Gathered) -> Section:
+    """How the answer begins that the session was left with."""
+    answer = gathered.answer
+    text = quote(answer.text, PROSE_CHARS) if answer else ""
+    if answer is None or not text:
+        return Section("answer", "")
+    mark = f" [said] agent, {format_moment(answer.said_at, gathered.now)}"
+    line = write_line("LAST ANSWER ", text, keep=len(mark))
+    item = Item.with_end(line, mark, answer.source, "said")
+    return Section("answer", "", (item,), gone=list_cut_lines("answer", [(text, item)]))
 
 
 def make_blocked(gathered: Gathered) -> Section:

@@ -9,50 +9,51 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from holdfast.bundles.quoting import quote_lines
+from holdfast.ground.frozen import dataclass
+from holdfast.ground.patterns import compile_later
 
-_SENTENCE_END = re.compile(
+_SENTENCE_END = compile_later(
     r"(?<=[.!?])\s+(?=[A-Z0-9\"'`(\[*_]|[^\x00-\x7f])|(?<=[。！？])\s*(?=\S)"
 )
 _MARKS = r"[\s*_#>|-]*"
-_NEXT = re.compile(
+_NEXT = compile_later(
     rf"{_MARKS}(?:next\b|to-?do\b|to do\b|remaining\b|still (?:to do|open|missing|left)\b|"
     r"left to do\b|open (?:work|points|items|steps)\b|follow-?ups?\b|what(?:'s| is) (?:next|left)"
     r"\b|(?:then|after that|afterwards)[,:])",
     re.IGNORECASE,
 )
 # What the last sentence may say about next steps in other words; a plan is rarely anywhere else.
-_ABOUT_NEXT = re.compile(
+_ABOUT_NEXT = compile_later(
     r"\b(?:next (?:step|steps|task|thing|session)|(?:up|coming) next|remains|remaining|pending|"
     r"outstanding|upcoming|to-?do|tomorrow|left to|yet to|needs? to|has to|have to|will need|"
     r"still (?:needs?|to|has|have|open|missing)|(?:go|goes|continue|continues) on? ?with)\b|"
     r"下一步|接下来|剩下|待办",
     re.IGNORECASE,
 )
-_GOAL = re.compile(
+_GOAL = compile_later(
     rf"{_MARKS}(?:(?:(?:the|our) )?(?:goals?|aims?|objective|purpose)|scope|non-?goals?|"
     r"(?:not in|out of) scope|not (?:looked at|covered)|what we(?:'re| are) after|"
     r"we(?:'re| are) after|we want)\b",
     re.IGNORECASE,
 )
 # A sentence that goes on with the steps of the one before it.
-_FURTHER = re.compile(
+_FURTHER = compile_later(
     r"\(|(?:and then|then|after (?:that|this)|afterwards|finally|lastly|also|second(?:ly)?|"
     r"third(?:ly)?)\b",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"#{1,6}\s|[^.!?]{1,60}:[*_\s]*$|\*\*[^*]{1,60}\*\*:?\s*$")
-_ENTRY = re.compile(r"[\s>|]*(?:[-*+•]\s+|\d{1,3}[.)]\s+|\[[ xX]?\]\s)")
-_CHECKED = re.compile(r"[\s>|*+•-]*\[[xX]\]")
-_COLON = re.compile(r"[^.!?:]{1,30}:")
+_HEADING = compile_later(r"#{1,6}\s|[^.!?]{1,60}:[*_\s]*$|\*\*[^*]{1,60}\*\*:?\s*$")
+_ENTRY = compile_later(r"[\s>|]*(?:[-*+•]\s+|\d{1,3}[.)]\s+|\[[ xX]?\]\s)")
+_CHECKED = compile_later(r"[\s>|*+•-]*\[[xX]\]")
+_COLON = compile_later(r"[^.!?:]{1,30}:")
 # What the lines of ours say before a step or a goal.
-_ENTRY_MARK = re.compile(r"[\s>|#]*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[ ?\]\s*)?")
-_STEP_WORD = re.compile(
+_ENTRY_MARK = compile_later(r"[\s>|#]*(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?:\[ ?\]\s*)?")
+_STEP_WORD = compile_later(
     r"[*_]*(?:next(?: steps?| up)?|to-?do)[*_]*\s*(?:[:=-][*_]*\s*|$)|then[,:]?\s+", re.IGNORECASE
 )
-_GOAL_WORD = re.compile(
+_GOAL_WORD = compile_later(
     rf"{_MARKS}(?:goals?|aims?|what we(?:'re| are) after|we want)[*_]*\s*(?:[:=-][*_]*\s*|$)",
     re.IGNORECASE,
 )

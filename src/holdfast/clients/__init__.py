@@ -6,8 +6,12 @@ itself, and `setup` wires it. A hook loads the first of them only.
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from holdfast.clients.contract import Client
     from holdfast.clients.transcript import TranscriptReader
 
@@ -22,18 +26,20 @@ def find_client(name: str) -> Client | None:
     """The client of that name; only its own file is imported, because a hook asks for one."""
     if name not in CLIENTS:
         return None
-    from importlib import import_module
-
-    client: Client = import_module(f"holdfast.clients.{name}")
+    client: Client = _load(f"holdfast.clients.{name}")
     return client
 
 
 def get_reader(client: Client) -> TranscriptReader:
     """What reads the transcripts of a client."""
-    from importlib import import_module
-
-    reader: TranscriptReader = import_module(f"holdfast.clients.{client.NAME}.transcript")
+    reader: TranscriptReader = _load(f"holdfast.clients.{client.NAME}.transcript")
     return reader
+
+
+def _load(name: str) -> Any:
+    """`importlib` would do the same, and load `warnings` first, for which a hook has no time."""
+    __import__(name)
+    return sys.modules[name]
 
 
 def text_limit(name: str) -> int | None:

@@ -11,6 +11,14 @@ RESUME_HINT = "Go on where work stopped in this working tree"
 STOP_HINT = "Record what the next session will need, then stop"
 
 
+def list_commands(arguments: str) -> list[tuple[str, str, str]]:
+    """The name, the hint and the text of each."""
+    return [
+        (RESUME, RESUME_HINT, make_resume_text(arguments)),
+        (STOP, STOP_HINT, make_stop_text()),
+    ]
+
+
 def make_resume_text(arguments: str) -> str:
     """`arguments` is what the client replaces by the words that were typed behind the command."""
     return f"""\

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from holdfast.ground.patterns import compile_later
+
 BOM = "\ufeff"
 DEPTH = 100
 INDENT = "  "
@@ -22,9 +24,9 @@ INDENT = "  "
 Keys = Sequence[str | int]  # an int is a place in an array
 
 _SPACE = " \t\r\n"
-_TRIVIA = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-_REST_OF_LINE = re.compile(r"(?:[ \t]+|/\*[^\r\n]*?\*/)*(?://[^\r\n]*)?(?=\r?\n)")
-_SCALAR = re.compile(
+_TRIVIA = compile_later(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_REST_OF_LINE = compile_later(r"(?:[ \t]+|/\*[^\r\n]*?\*/)*(?://[^\r\n]*)?(?=\r?\n)")
+_SCALAR = compile_later(
     r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"'
     r"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
     r"|true|false|null"

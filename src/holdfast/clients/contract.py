@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         EVENTS: Collection[str]  # the hooks of which something is kept
         TEXT_CHARS: int | None  # how much of ours it hands to its model whole
 
+        NEWS: Collection[bytes]  # of which one is in every line of a transcript that matters
+        NAMES_TOOLS: bool  # its hooks have the id of a tool's run that its transcript has
+
         # Over MCP: how its own name begins, and where it names its session and its folder.
         INTRODUCED_AS: str
         NATIVE_ID_META: Sequence[Sequence[str]]  # in a request's `_meta`, from the outside in
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
         TELLS_OF_COMPACTION: (
             bool  # that hook, too, fires after one; else only the transcript shows it
         )
+        KEEPS_REQUESTS: bool  # a compaction leaves what the person asked for word for word
 
         def parse(self, event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
             """What the payload means, or None when it is nothing to keep or not this client's."""
@@ -69,6 +73,10 @@ TURN = "turn"
 COMPACTED = "compact"
 # The name of a session that `init` and `doctor` make up to see whether an installed hook answers.
 CHECK_ID = "holdfast-check"
+# In the parts of an event: the keys of the requests that it takes back, or that are not after all.
+REWOUND, RESTORED = "rewound", "restored"
+# In the parts of an event: how many lines stood here that cannot be read, or what of a record.
+LEFT_OUT = "left_out"
 # In the place of an event's type, where a hook reports a change of its session and no event.
 SESSION_RESUMED, SESSION_ENDED = "session_resumed", "session_ended"
 
@@ -195,6 +203,8 @@ def parse_common(
         content = payload.get(field)
         if not isinstance(content, str) or not content:
             return None
+        if role == "user":
+            event_type, role = describe_prompt(is_to_agent=bool(parts))
     elif event_name in tools:
         event_type, role = "tool_result", "tool"
         content = as_text(payload.get(tools[event_name], ""))
@@ -251,6 +261,11 @@ def name_prompt(turn_id: object, text: str) -> str | None:
 def name_event(client: str, native_id: str, key: str) -> str:
     """The id of an event that a hook and the transcript, or two readings of it, have in common."""
     return ids.named_id(client, native_id, key)
+
+
+def describe_prompt(*, is_to_agent: bool) -> tuple[str, str]:
+    """The type and the role of what a model is told: only the person's words begin a turn."""
+    return ("system_event", "system") if is_to_agent else ("user_message", "user")
 
 
 def describe_agent(agent_id: object, agent: object) -> dict[str, Any]:

@@ -13,15 +13,16 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from holdfast.clients.errors import SettingsFileBusyError, SettingsFileError
 from holdfast.clients.setup import MAX_BYTES, ConfigEdit
 from holdfast.errors import HoldfastError
 from holdfast.ground import files
+from holdfast.ground.frozen import dataclass
 
 RECORD, BACKUPS = "installed.json", "backups"
 RECORD_BYTES = 1 << 20
@@ -75,8 +76,16 @@ class Installation:
         planned = [self._plan_removal(edit, known.get(edit.path)) for edit in edits]
         return [change for change in planned if change.after != change.before]
 
-    def install(self, client: str, edits: Sequence[ConfigEdit]) -> list[ConfigChange]:
-        """Put everything in, or nothing; what was changed."""
+    def install(
+        self,
+        client: str,
+        edits: Sequence[ConfigEdit],
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> list[ConfigChange]:
+        """Put everything in, or nothing; what was changed.
+
+        `environment` has led to these files, and is kept so that they are found without it.
+        """
         files.private_folder(self.home)
         path = self.record_path
         with files.Lock(path):
@@ -86,7 +95,10 @@ class Installation:
                 known = self._load()
                 try:
                     # First the record: what is in a file without one would stay there for ever.
-                    self._save({**known, **self._describe(client, changes, known)})
+                    described = self._describe(client, changes, known)
+                    for entry in described.values():
+                        entry["environment"] = dict(environment)
+                    self._save({**known, **described})
                     self._write_all(changes)
                 except _WrittenMeanwhile as meanwhile:
                     path = meanwhile.path
@@ -282,9 +294,7 @@ class Installation:
         try:
             mode = SHARED_FILE if self.inside else OWN_FILE
             with suppress(FileNotFoundError):
-                found = os.stat(target)
-                mode = stat.S_IMODE(found.st_mode)
-                os.fchown(fd, found.st_uid, found.st_gid)
+                mode = _take_owner(fd, os.stat(target))
             os.fchmod(fd, mode)
             files.write_all(fd, data)
             os.fsync(fd)
@@ -294,6 +304,22 @@ class Installation:
         finally:
             os.close(fd)
         return draft
+
+
+def _take_owner(fd: int, found: os.stat_result) -> int:
+    """Give a draft the owner of the file that it replaces; returns its mode.
+
+    A person gives no file to a group that they are not in: their own then may do what all may.
+    """
+    mode = stat.S_IMODE(found.st_mode)
+    try:
+        os.fchown(fd, found.st_uid, found.st_gid)
+    except PermissionError:
+        if found.st_uid != os.geteuid():
+            raise
+        for_all = mode & stat.S_IRWXO
+        mode = mode & ~stat.S_IRWXG | for_all << 3
+    return mode
 
 
 def _name_draft(target: str) -> str:

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from holdfast.clients import CLIENTS, find_client
 from holdfast.clients.contract import CHECK_ID, END
 from holdfast.clients.setup import ClientSetup, SetupPlace, find_setup
+from holdfast.ground.frozen import dataclass
+from holdfast.ground.patterns import compile_later
+from holdfast.ground.text import cut
 from holdfast.storage.hook_marks import HookMarks
 
 VERSION_SECONDS = 20.0
@@ -29,9 +31,10 @@ LIST_SECONDS = 40.0  # a client connects to every server of the person
 HANDSHAKE_SECONDS = 20.0
 HOOK_SECONDS = 10.0
 AT_ONCE = 4
+PROBLEM_CHARS = 300
 PLAIN_PATH = "/usr/local/bin:/usr/bin:/bin"
 
-_VERSION = re.compile(r"\d+(?:\.\d+)+")
+_VERSION = compile_later(r"\d+(?:\.\d+)+")
 Mark = dict[str, Any]
 A = TypeVar("A")
 B = TypeVar("B")
@@ -76,6 +79,9 @@ class ClientCheck:
         return [hook.event for hook in self.hooks if not hook.answers]
 
 
+Report = Callable[[ClientCheck, Sequence[str]], None]
+
+
 def find_clients(names: Sequence[str], environment: Mapping[str, str]) -> list[FoundClient]:
     """Those of the named clients that are on this machine, asked for their versions at once."""
     wanted = [name for name in CLIENTS if name in names]
@@ -108,11 +114,8 @@ def _find_client(name: str, environment: Mapping[str, str]) -> FoundClient | Non
 
 def check_client(found: FoundClient, place: SetupPlace, home: str) -> ClientCheck:
     setup = find_setup(found.name)
-    started_at = time.time()
-    hooks = list(setup.list_hooks(place).items())
-    _at_once(lambda hook: _run_hook(*hook, place), hooks)
+    checks = check_hooks(found.name, setup.list_hooks(place), place, home)
     marks = find_marks(home, found.name)
-    checks = [_judge_hook(event, marks.get(event, {}), started_at) for event, _ in hooks]
     return ClientCheck(
         name=found.name,
         title=found.title,
@@ -124,6 +127,16 @@ def check_client(found: FoundClient, place: SetupPlace, home: str) -> ClientChec
     )
 
 
+def check_hooks(
+    name: str, commands: Mapping[str, str], place: SetupPlace, home: str
+) -> list[HookCheck]:
+    """Each is run as the client would, and has to leave its mark."""
+    started_at = time.time()
+    _at_once(lambda hook: _run_hook(*hook, place), commands.items())
+    marks = find_marks(home, name)
+    return [_judge_hook(event, marks.get(event, {}), started_at) for event in commands]
+
+
 def find_marks(home: str, name: str) -> dict[str, Mark]:
     """What the hooks of a client have left, by event."""
     marks = HookMarks(home).list_marks()
@@ -131,16 +144,33 @@ def find_marks(home: str, name: str) -> dict[str, Mark]:
 
 
 def find_last_fired(name: str, marks: Mapping[str, Mark]) -> float | None:
-    """In a session: a client that only lists its servers may report an end as well."""
-    client = find_client(name)
-    assert client is not None
-    events = [event for event, moment in client.MOMENTS.items() if moment != END]
-    fired = [marks.get(event, {}).get("fired_at") for event in events]
+    """In a session of the person."""
+    fired = [mark.get("fired_at") for mark in list_session_marks(name, marks)]
     return max((at for at in fired if at), default=None)
 
 
-def check_clients(found: Sequence[FoundClient], place: SetupPlace, home: str) -> list[ClientCheck]:
-    return _at_once(lambda client: check_client(client, place, home), found)
+def list_session_marks(name: str, marks: Mapping[str, Mark]) -> list[Mark]:
+    """Without those of ends: a client that only lists its servers reports one as well."""
+    client = find_client(name)
+    assert client is not None
+    return [mark for event, mark in marks.items() if client.MOMENTS.get(event) != END]
+
+
+def check_clients(
+    found: Sequence[FoundClient], place: SetupPlace, home: str, report: Report
+) -> list[ClientCheck]:
+    """All at once; each is reported as soon as it is known, with those that are waited for."""
+    waiting = [client.title for client in found]
+    lock = threading.Lock()
+
+    def check(client: FoundClient) -> ClientCheck:
+        checked = check_client(client, place, home)
+        with lock:
+            waiting.remove(client.title)
+            report(checked, tuple(waiting))
+        return checked
+
+    return _at_once(check, found)
 
 
 def _judge_hook(event: str, mark: Mark, started_at: float) -> HookCheck:
@@ -188,7 +218,23 @@ def reaches_server(program: str, setup: ClientSetup, place: SetupPlace) -> bool 
 
 
 def list_offered_tools(place: SetupPlace) -> list[str]:
-    """What the installed server command offers: `initialize` and `tools/list`."""
+    """What the installed server command offers."""
+    lines = _greet_server(place).splitlines()
+    return next(filter(None, map(_find_tools, lines)), [])
+
+
+def find_server_problem(place: SetupPlace) -> str | None:
+    """What the installed server command says itself, where it offers nothing."""
+    output = _greet_server(place)
+    lines = [line.strip() for line in output.splitlines()]
+    if any(map(_find_tools, lines)):
+        return None
+    words = [line for line in lines if line and not line.startswith("{")]
+    return cut(" ".join(words), PROBLEM_CHARS) or "it does not answer"
+
+
+def _greet_server(place: SetupPlace) -> str:
+    """What it answers to `initialize` and `tools/list`, and what it prints beside that."""
     introduction = {
         "protocolVersion": "2025-06-18",
         "capabilities": {},
@@ -206,11 +252,7 @@ def list_offered_tools(place: SetupPlace) -> list[str]:
         given="".join(f"{json.dumps(line)}\n" for line in lines),
         folder=place.worktree,
     )
-    for line in (output or "").splitlines():
-        tools = _find_tools(line)
-        if tools:
-            return tools
-    return []
+    return output or ""
 
 
 def _find_tools(line: str) -> list[str]:

@@ -8,9 +8,8 @@ list serves `init`, `uninstall`, the diff that is shown before, and `doctor`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -18,6 +17,7 @@ from holdfast.clients import config_file, toml_file
 from holdfast.clients.errors import SettingsFileError
 from holdfast.errors import HoldfastError
 from holdfast.ground import files
+from holdfast.ground.frozen import dataclass
 
 MARK = "Written by holdfast init"
 OWN_MARK = f"{MARK}; without this line the file is yours"
@@ -61,6 +61,7 @@ class ClientSetup(Protocol):
     PROGRAM: str  # what a person types to start it; it answers `PROGRAM --version`
     OLDEST: tuple[int, ...]  # older ones are named and left alone
     CHECKED: tuple[int, ...]  # the newest version that was run with all of this
+    MOVED_BY: tuple[str, ...]  # variables that say where it keeps its files
     LIST_COMMAND: tuple[str, ...] | None  # connects to MCP servers for real; None: it has none
 
     def list_edits(self, place: SetupPlace) -> list[ConfigEdit]:
@@ -95,16 +96,35 @@ def make_hook_command(shim: str, client: str, event: str) -> str:
     return f"[ -x {program} ] && {program} hook {client} {event} 2>/dev/null || true"
 
 
+def make_hook_commands(place: SetupPlace, client: str, events: Iterable[str]) -> dict[str, str]:
+    return {event: make_hook_command(place.shim, client, event) for event in events}
+
+
 def quote_for_shell(text: str) -> str:
     """In quotes always: a path that needs none must not look different from one that does."""
     inside = text.replace("'", "'\\''")
     return f"'{inside}'"
 
 
-def make_portable_hook_command(client: str, event: str) -> str:
-    """For a file that colleagues share: without any path, and nothing where Holdfast is missing."""
-    found = "command -v holdfast >/dev/null 2>&1"
-    return f"{found} && holdfast hook {client} {event} 2>/dev/null || true"
+def make_portable_hook_commands(client: str, events: Iterable[str]) -> dict[str, str]:
+    """For a file that colleagues share: without a path of anyone, and nothing without Holdfast.
+
+    The installed command is looked for where the data usually is, because a client's PATH may not
+    have the program. Marked, because a colleague who has Holdfast has not agreed to be captured by
+    pulling it.
+    """
+    usual = '"${HOLDFAST_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/holdfast}/bin/holdfast"'
+    find = f'p={usual}; [ -x "$p" ] || p=holdfast; command -v "$p" >/dev/null 2>&1'
+    return {
+        event: f'{find} && "$p" hook {client} {event} --project 2>/dev/null || true'
+        for event in events
+    }
+
+
+def list_hook_commands(edits: Iterable[ConfigEdit]) -> dict[str, str]:
+    """The shell command of each hook that some edits put in."""
+    items = [item for edit in edits if isinstance(edit, JsonEdit) for item in edit.items]
+    return {item.event: item.command for item in items if isinstance(item, HookGroup)}
 
 
 def find_settings(parse: Callable[[str], Any], path: str) -> dict[str, Any]:

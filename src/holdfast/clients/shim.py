@@ -2,8 +2,9 @@
 
 What is written into a client's settings must stay the same for ever, and must find the program
 wherever the client was started from. So the settings name this file, and only this file knows where
-the program is; `init` writes it again when that changes. It says nothing and succeeds where there
-is no program any more.
+the program is; `init` writes it again when that changes. Where there is no program any more it says
+nothing and succeeds; to a client that wants its tools it is a server that has none, because every
+client reports a server that does not answer.
 """
 
 from __future__ import annotations
@@ -28,9 +29,31 @@ _TEXT = """\
 #!/bin/sh
 # {mark}. Clients start this file; it finds the program.
 {settings}program={program}
-[ -x "$program" ] || program=$(command -v {name}) || exit 0
-[ "$program" -ef "$0" ] && exit 0
-exec "$program" "$@"
+[ -x "$program" ] || program=$(command -v {name})
+[ "$program" -ef "$0" ] && program=
+[ -n "$program" ] && exec "$program" "$@"
+[ "$1" = mcp ] || exit 0
+{server}"""
+# No command but those of the shell: nothing else is sure to be there. It has a prompt, which no
+# model is told of, because a server that has nothing at all is an error to some clients.
+_SERVER_WITHOUT_TOOLS = """\
+while IFS= read -r line; do
+  case $line in *'"id":'*) ;; *) continue ;; esac
+  id=${line##*'"id":'}
+  id=${id%%[,\\}]*}
+  version=${line#*'"protocolVersion":"'}
+  case $line in
+    *'"initialize"'*) result='"protocolVersion":"'${version%%'"'*}'",'
+      result=$result'"capabilities":{"tools":{},"prompts":{}},'
+      result=$result'"serverInfo":{"name":"holdfast","version":"0"}' ;;
+    *'"tools/list"'*) result='"tools":[]' ;;
+    *'"prompts/list"'*) result='"prompts":[{"name":"holdfast","description":"not installed"}]' ;;
+    *'"prompts/get"'*) result='"messages":[]' ;;
+    *) result= ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":{%s}}\\n' "$id" "$result"
+done
+exit 0
 """
 
 
@@ -59,7 +82,11 @@ def make_shim(program: str, settings: Mapping[str, str]) -> str:
         if settings.get(name)
     ]
     return _TEXT.format(
-        mark=MARK, settings="".join(lines), program=quote_for_shell(program), name=PROGRAM
+        mark=MARK,
+        settings="".join(lines),
+        program=quote_for_shell(program),
+        name=PROGRAM,
+        server=_SERVER_WITHOUT_TOOLS,
     )
 
 

@@ -6,14 +6,14 @@ and what does not fit is refused: a ValueError says what is wrong, and nothing w
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Sequence
 from typing import Any
 
 from holdfast.clients.config_file import BOM, find_newline
+from holdfast.ground.patterns import compile_later
 
-_HEADER = re.compile(r"^[ \t]*\[{1,2}(.+?)\]{1,2}[ \t]*(?:#[^\r\n]*)?\r?$")
+_HEADER = compile_later(r"^[ \t]*\[{1,2}(.+?)\]{1,2}[ \t]*(?:#[^\r\n]*)?\r?$")
 
 
 def put_table(text: str, name: str, lines: Sequence[str], mark: str) -> str:

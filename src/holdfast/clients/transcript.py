@@ -13,6 +13,8 @@ them by their text.
 Three clients write lines of JSON, so how such a file is read is here: whole lines only, no more
 than a given number of bytes at a time, and never the same bytes again, however long the file is.
 A person waits for it, so lines that only keep a client's books are told by their first bytes.
+A crash cuts a line in two or leaves a run of zeros, and what is written next follows in that line:
+it is looked for there. What cannot be read leaves a record of its place.
 """
 
 from __future__ import annotations
@@ -22,8 +24,11 @@ import os
 
 from holdfast.clients.contract import (
     CONTENT_BYTES,
+    LEFT_OUT,
+    REWOUND,
     as_text,
     cut_to_fit,
+    describe_prompt,
     make_key,
     make_storable,
     make_storable_parts,
@@ -33,7 +38,7 @@ from holdfast.ground import canonical, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, Protocol
 
     Cursor = dict[str, Any]
@@ -50,12 +55,27 @@ if TYPE_CHECKING:
         def read(self, path: str, cursor: Cursor, most_bytes: int) -> Batch:
             """What came after the cursor; an empty cursor stands before the first record."""
 
+        def read_end(self, path: str) -> list[Record]:
+            """What only its end shows: calls that have no result, and a turn without an answer."""
+
+        def is_planning(self, payload: Mapping[str, Any]) -> bool:
+            """Whether a hook fired in the client's plan mode, as far as it can be known."""
+
 
 MARK_BYTES = 512  # before a cursor, by which a file that was replaced is noticed
+MOST_JOINTS = 1000  # places in a damaged line at which a whole record may begin
 MOST_FOUND = 50
 MOST_LOOKED_AT = 500
 MOST_SUBAGENTS = 200
 HEAD_BYTES = 1 << 16
+TAIL_BYTES = 4 << 20  # a turn may be long
+TURN_BYTES = 1 << 20  # of these, in which a turn without an answer is looked for
+
+# In the parts of an event: how a turn ended that was not answered. Unknown: the model has said
+# something, and it is not written whether that was its answer.
+TURN = "turn"
+CALL_ID = "call_id"
+CUT_OFF, INTERRUPTED, FAILED, UNKNOWN = "cut off", "interrupted", "failed", "unknown"
 
 
 class TranscriptFile:
@@ -72,7 +92,7 @@ class TranscriptFile:
 class Record:
     """An event as a transcript has it."""
 
-    __slots__ = ("content", "event_type", "key", "parts", "role")
+    __slots__ = ("at", "content", "event_type", "key", "parts", "role")
 
     def __init__(
         self,
@@ -81,8 +101,10 @@ class Record:
         role: str,
         content: str,
         parts: dict[str, Any] | None = None,
+        at: str | None = None,
     ):
         self.key = key
+        self.at = at  # when it happened, in UTC as `2026-11-16T09:04:00.000Z`
         self.event_type = event_type
         self.role = role
         self.content = content
@@ -92,13 +114,16 @@ class Record:
 class Batch:
     """Records in their order, where to go on, and whether there is more to read now."""
 
-    __slots__ = ("cursor", "damaged", "has_more", "records")
+    __slots__ = ("cursor", "damaged", "forked_from", "has_more", "records")
 
     def __init__(self, records: list[Record], cursor: Cursor, *, has_more: bool, damaged: int = 0):
         self.records = records
         self.cursor = cursor
         self.has_more = has_more
         self.damaged = damaged  # lines that could not be read
+        # The native id of the session that this one began as a copy of. Each cursor has it, because
+        # there may be nothing to link yet when it is found.
+        self.forked_from: str | None = cursor.get("forked_from")
 
 
 # --- a page of lines ------------------------------------------------------------------------------
@@ -158,15 +183,19 @@ class TranscriptPage:
 
 
 class TranscriptReading:
-    """What a client's reader makes of a page; it adds `is_wanted` and `take`."""
+    """What a client's reader makes of a page; it adds `START`, `is_wanted` and `take`."""
+
+    START: bytes  # how the lines begin that matter
 
     def __init__(self, page: TranscriptPage, path: str):
         self.page = page
         self.path = path
         self.state: dict[str, Any] = page.state
         self.records: list[Record] = []
-        self.damaged = int(page.is_too_long)
+        self.damaged = 0
+        self.offset = 0  # of the line that is being read
         self.agent: dict[str, Any] = {}  # the parts that mark what a subagent did
+        self.at: object = None  # when that happened which a line is about
 
     def is_wanted(self, line: bytes) -> bool:
         """Whether a line is worth parsing, by its bytes."""
@@ -180,6 +209,9 @@ class TranscriptReading:
         """Put what the next reading needs into `state`, which becomes part of the cursor."""
 
     def run(self) -> Batch:
+        if self.page.is_too_long:
+            self.offset = self.page.start
+            self.leave_out()
         for offset, line in self.page.list_lines():
             self.take_line(line, offset)
         self.keep_state()
@@ -187,13 +219,41 @@ class TranscriptReading:
         return Batch(self.records, cursor, has_more=self.page.has_more, damaged=self.damaged)
 
     def take_line(self, line: bytes, offset: int) -> None:
-        if not line.strip() or not self.is_wanted(line):
-            return
-        entry = parse_line(line)
+        self.offset = offset
+        if self.is_wanted(line) and line.strip():
+            self._take_entry(line, parse_line(line))
+        elif self.is_joined(line):
+            self._take_end(line)
+
+    def is_joined(self, line: bytes) -> bool:
+        """Whether another record follows in a line that is not wanted itself."""
+        return line.find(self.START, 1) > 0
+
+    def _take_entry(self, line: bytes, entry: dict[str, Any] | None) -> None:
         if entry is None:
-            self.damaged += 1
+            self.leave_out()
+            self._take_end(line)
             return
-        self.take(entry, offset)
+        self.at = entry.get("timestamp")
+        self.take(entry, self.offset)
+
+    def _take_end(self, line: bytes) -> None:
+        """The record that was written behind the rest of another."""
+        begin, entry = find_last_record(line)
+        if entry is not None and self.is_wanted(line[begin:]):
+            self.offset += begin
+            self._take_entry(line, entry)
+
+    def leave_out(self) -> None:
+        """Keep the place of what cannot be read, with that of its neighbours."""
+        self.damaged += 1
+        parts = self.records[-1].parts if self.records else None
+        if parts and LEFT_OUT in parts:
+            parts[LEFT_OUT] += 1
+            return
+        name = canonical.sha256(os.path.basename(self.path).encode("utf-8", "replace"))
+        native = f"{name.hex()[:8]}:{self.offset}"
+        self.add("damaged", native, "system_event", "system", "", {LEFT_OUT: 1})
 
     def add(
         self,
@@ -207,17 +267,20 @@ class TranscriptReading:
         """Keep a record under the client's own id; without one it cannot be told from others."""
         key = make_key(kind, native)
         if key is None:
-            self.damaged += 1
+            self.leave_out()
             return None
         all_parts = make_storable_parts({**(parts or {}), **self.agent})
         kept = cut_to_fit(make_storable(content), CONTENT_BYTES)
-        self.records.append(Record(key, event_type, role, kept, all_parts or None))
+        record = Record(key, event_type, role, kept, all_parts or None, as_time(self.at))
+        self.records.append(record)
         return key
 
     def add_message(
         self, kind: str, native: object, role: str, text: str, parts: dict[str, Any] | None = None
     ) -> str | None:
-        event_type = "user_message" if role == "user" else "model_message"
+        event_type = "model_message"
+        if role == "user":
+            event_type, role = describe_prompt(is_to_agent=bool(self.agent))
         return self.add(kind, native, event_type, role, text, parts)
 
     def add_tool(
@@ -233,7 +296,69 @@ class TranscriptReading:
     def add_rewind(self, native: object, keys: list[str]) -> None:
         """The requests that were taken back, with everything that followed them."""
         if keys:
-            self.add("rewind", native, "system_event", "system", "", {"rewound": keys})
+            self.add("rewind", native, "system_event", "system", "", {REWOUND: keys})
+
+
+class TurnReading:
+    """The last turn of a transcript, line by line; a client's reader adds `take`."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, Record] = {}  # that have no result
+        self.end: Record | None = None
+
+    def take(self, entry: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def list_records(self) -> list[Record]:
+        end = [] if self.end is None else [self.end]
+        return list(self.calls.values()) or end
+
+    def begin(self) -> None:
+        """Nothing is open: a turn begins, or has ended with an answer."""
+        self.calls = {}
+        self.end = None
+
+    def add_call(self, native: object, tool: object, given: object, at: object) -> None:
+        """It stays until it has a result."""
+        self.end = None
+        record = make_call(native, tool, given, at)
+        if record is not None:
+            self.calls[str(native)] = record
+
+    def close(self, word: str, native: object, at: object, reason: str = "") -> None:
+        """How the turn stands, until a later line says otherwise."""
+        self.end = make_end(word, native, at, reason)
+
+
+def make_call(native: object, tool: object, given: object, at: object) -> Record | None:
+    """A call that was running when the transcript ended; its result has the same id in its key."""
+    key = make_key("call", native)
+    if key is None:
+        return None
+    parts = {"tool": tool, "input": given, "status": "running", CALL_ID: native}
+    return Record(key, "tool_call", "assistant", "", make_storable_parts(parts), as_time(at))
+
+
+def make_end(word: str, native: object, at: object, reason: str = "") -> Record | None:
+    key = make_key("end", native)
+    if key is None:
+        return None
+    content = cut_to_fit(make_storable(reason), CONTENT_BYTES)
+    return Record(key, "system_event", "system", content, {TURN: word}, as_time(at))
+
+
+def as_time(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def read_last_turn(path: str, reading: TurnReading) -> list[Record]:
+    """A line of which the tail has a part only is not JSON, and left out."""
+    tail = read_tail(path)[-TURN_BYTES:]
+    for line in tail.split(b"\n"):
+        entry = parse_line(line) if line else None
+        if entry is not None:
+            reading.take(entry)
+    return reading.list_records()
 
 
 def read_file(
@@ -264,6 +389,24 @@ def parse_line(line: bytes) -> dict[str, Any] | None:
     if not isinstance(entry, dict):
         return None
     return entry
+
+
+def find_last_record(line: bytes) -> tuple[int, dict[str, Any] | None]:
+    """The object that a damaged line ends with, and where in it that begins."""
+    text = line.decode("utf-8", "replace").rstrip()
+    decoder = json.JSONDecoder()
+    at = len(text)
+    for _ in range(MOST_JOINTS):
+        at = text.rfind('{"', 0, at)
+        if at < 0:
+            break
+        try:
+            entry, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            continue
+        if end == len(text):
+            return len(line.rstrip()) - len(text[at:].encode()), entry
+    return 0, None
 
 
 def read_at(fd: int, offset: int, most_bytes: int) -> bytes:
@@ -355,6 +498,31 @@ def read_head(path: str, most_bytes: int = HEAD_BYTES) -> bytes:
         return b""
     finally:
         os.close(fd)
+
+
+def read_tail(path: object) -> bytes:
+    """How a file ends; nothing where it is not a regular one."""
+    if not isinstance(path, str):
+        return b""
+    try:
+        fd = files.open_regular(path, os.O_RDONLY)
+    except (OSError, ValueError, InvalidValueError):
+        return b""
+    try:
+        begin = max(0, os.fstat(fd).st_size - TAIL_BYTES)
+        return read_at(fd, begin, TAIL_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+
+
+def find_last_value(data: bytes, *beginnings: bytes) -> bytes:
+    """The text that follows the last of these, up to its quotation mark."""
+    ends = [data.rfind(text) + len(text) for text in beginnings if text in data]
+    if not ends:
+        return b""
+    return data[max(ends) :].partition(b'"')[0]
 
 
 def read_first_line(path: str, most_bytes: int = HEAD_BYTES) -> dict[str, Any]:

@@ -8,7 +8,6 @@ spaces, whole floats as integers, and a clear refusal of what one of the engines
 from __future__ import annotations
 
 import json
-import math
 import sys
 
 from holdfast.errors import InvalidValueError
@@ -29,12 +28,12 @@ if TYPE_CHECKING:
     from hashlib import sha256 as _own_sha256
 else:
     try:  # CPython's own: `hashlib` would load OpenSSL, three milliseconds of a hook's time
-        from _sha2 import sha256 as _own_sha256  # 3.12 and later
-    except ImportError:
-        try:
+        if sys.version_info >= (3, 12):
+            from _sha2 import sha256 as _own_sha256
+        else:
             from _sha256 import sha256 as _own_sha256
-        except ImportError:  # an interpreter without either
-            from hashlib import sha256 as _own_sha256
+    except ImportError:  # another interpreter
+        from hashlib import sha256 as _own_sha256
 
 
 def check_text(field: str, text: object, *, max_bytes: int) -> str:
@@ -135,7 +134,7 @@ def _normalise_number(field: str, number: int | float) -> int | float:
         if abs(number) > LARGEST_INTEGER:
             raise InvalidValueError(field, "…", "is not a finite number")
         return number
-    if not math.isfinite(number):
+    if number - number != 0:  # of infinity and of what is not a number
         raise InvalidValueError(field, str(number), "is not a finite number")
     if number.is_integer():
         return int(number)

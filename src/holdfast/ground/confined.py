@@ -10,16 +10,15 @@ long) are refused before the first step.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 
 from holdfast.errors import InvalidValueError, Unavailable
-from holdfast.ground import files
+from holdfast.ground import canonical, files
 from holdfast.ground.errors import FileChangedError, FileMissingError, PathOutsideError
+from holdfast.ground.frozen import dataclass
 
 PATH_BYTES = 4096
 NAME_BYTES = 255
@@ -47,7 +46,7 @@ class FileCopy:
 
 
 def hash_of(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+    return canonical.new_sha256(data).hexdigest()
 
 
 class OpenFolder:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from holdfast.ground import files
 from holdfast.ground.canonical import new_sha256
@@ -63,8 +63,17 @@ _BRACKET = rf"(?i)\[(?=[ \t]{{0,8}}/?[ \t]{{0,8}}(?:{_SIGNS})(?:[\s\]:/_-]|$))|(
 _CODE_FENCE = r"`{3,}+|~{3,}+"
 _RULE = rf"(?i)(?<![-=*#_])[-=*#_]{{3,}}+(?=[ \t]{{0,8}}(?:{_SIGNS})\b)"
 _SPEAKER = rf"(?im)^([ \t]{{0,8}}(?:[#>*_-]{{1,6}}[ \t]{{0,4}})?(?:{_ROLES})[*_ \t]{{0,4}})[:：]"
+# What a match cannot be without, the pattern, and what is written instead.
+_ARMS: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
+    ("<＜﹤", _ANGLES, lambda run: "‹" * len(run[0])),
+    (">", _CLOSING_ANGLES, lambda run: "›" * len(run[0])),
+    ("`~", _CODE_FENCE, lambda run: "'" * len(run[0])),
+    (":：", _SPEAKER, lambda speaker: f"{speaker[1]}·"),
+    ("[", _BRACKET, lambda _: "("),
+    ("-=*#_", _RULE, lambda run: "·" * len(run[0])),
+)
 _PARTIAL_LINE = rf"\n\|?{ELLIPSIS}\Z"
-_KEY = rb"[0-9a-f]{64}"
+_HEXADECIMAL = frozenset(b"0123456789abcdef")
 
 
 def fence(text: str, *, author: str, source: str, at: str, key: bytes, max_chars: int) -> str:
@@ -105,7 +114,10 @@ def clean(text: str) -> str:
 
 def keep_words(text: str) -> str:
     """The user's own words as they are, without the unseen and without tags of other speakers."""
-    return re.sub(_SPEAKING_TAG, "‹", _remove_unseen(text))
+    seen = _remove_unseen(text)
+    if not any(sign in seen for sign in "<＜﹤"):
+        return seen
+    return re.sub(_SPEAKING_TAG, "‹", seen)
 
 
 def mark_others(key: bytes, lines: Iterable[str]) -> tuple[str, str]:
@@ -172,24 +184,24 @@ def _quote(value: str, max_chars: int) -> str:
 
 
 def _remove_unseen(text: str) -> str:
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text  # most texts, which so need no pattern
     with_newlines = re.sub(_LINE_ENDS, "\n", text)
     return re.sub(_UNSEEN, "", with_newlines)
 
 
 def _disarm(text: str) -> str:
     """As long as before and readable, without what a client or a model takes for structure."""
-    text = re.sub(_ANGLES, lambda run: "‹" * len(run[0]), text)
-    text = re.sub(_CLOSING_ANGLES, lambda run: "›" * len(run[0]), text)
-    text = re.sub(_CODE_FENCE, lambda run: "'" * len(run[0]), text)
-    text = re.sub(_SPEAKER, r"\1·", text)
-    text = re.sub(_BRACKET, "(", text)
-    return re.sub(_RULE, lambda run: "·" * len(run[0]), text)
+    for signs, pattern, write in _ARMS:
+        if any(sign in text for sign in signs):  # a pattern costs a hook more than a look
+            text = re.sub(pattern, write, text)
+    return text
 
 
 def _read_key(path: str) -> bytes | None:
     """None when the file is missing or holds no key: a new one is made then."""
     data = files.find_own_bytes(path, max_bytes=FILE_BYTES) or b""
     digits = data.strip()
-    if not re.fullmatch(_KEY, digits):
+    if len(digits) != 2 * KEY_BYTES or not _HEXADECIMAL.issuperset(digits):
         return None
     return bytes.fromhex(digits.decode())

@@ -9,13 +9,11 @@ what is there.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import os
 import stat
 import time
-from collections.abc import Callable
 
 from holdfast.errors import (
     InvalidValueError,
@@ -25,6 +23,10 @@ from holdfast.errors import (
     StoreUnreachableError,
     Unavailable,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Path = str | os.PathLike[str]
 
@@ -88,10 +90,8 @@ class Lock:
 
     def __exit__(self, *exception: object) -> None:
         # Unlocked before closing: a forked child shares the file and would hold the lock.
-        with contextlib.suppress(OSError):
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
-        with contextlib.suppress(OSError):
-            os.close(self._fd)
+        _attempt(fcntl.flock, self._fd, fcntl.LOCK_UN)
+        _attempt(os.close, self._fd)
 
     def _try_lock(self) -> int | None:
         try:
@@ -247,9 +247,16 @@ def _replace(folder_fd: int, name: str, data: bytes, mode: int) -> None:
             os.close(fd)
         os.rename(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
     except BaseException:
-        with contextlib.suppress(OSError):  # the error that brought us here says more
-            os.unlink(temporary, dir_fd=folder_fd)
+        _attempt(os.unlink, temporary, dir_fd=folder_fd)
         raise
+
+
+def _attempt(step: Callable[..., None], *given: object, **named: object) -> None:
+    """Where an error says nothing new. `contextlib` is more than a hook can afford."""
+    try:
+        step(*given, **named)
+    except OSError:
+        return
 
 
 def read_open(fd: int, path: Path, max_bytes: int) -> bytes:

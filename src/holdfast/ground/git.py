@@ -29,11 +29,12 @@ from holdfast.ground.git_repository import (
     find_default_branch,
     find_repository,
 )
-from holdfast.ground.git_state import FileChange, TreeState, read_state
+from holdfast.ground.git_state import Comparison, FileChange, TreeState, read_state
 
 __all__ = [
     "DETACHED",
     "Branch",
+    "Comparison",
     "FileChange",
     "LastChange",
     "LineCount",

@@ -12,12 +12,12 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from holdfast.errors import HoldfastError
 from holdfast.ground.confined import ConfinedRoot, FileCopy, OpenFolder
 from holdfast.ground.errors import FileMissingError, GitFailedError
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.git_files import Difference, parse_differences
 from holdfast.ground.git_history import QUIET_DIFF, LineCount, count_lines, find_head
 from holdfast.ground.git_links import exists, find_way_out, is_same_folder

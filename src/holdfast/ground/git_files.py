@@ -11,22 +11,22 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from holdfast.ground.errors import GitFailedError
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.git_process import Git
 from holdfast.ground.git_tree import TreeEntry, hash_object
+from holdfast.ground.patterns import compile_later
 
 READ_BYTES = 8 * 1024 * 1024  # git reads what is larger
 LARGEST_BYTES = 512 * 1024 * 1024
 PATHS_AT_ONCE = 200
 
 _SUBMODULE = b"160000"
-_OLD = re.compile(rb"i/(crlf|mixed) ")
+_OLD = compile_later(rb"i/(crlf|mixed) ")
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 

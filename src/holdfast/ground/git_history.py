@@ -7,20 +7,31 @@ is asked, so that none is taken for an option or leads out of the working tree.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import confined
 from holdfast.ground.bounded_map import BoundedMap
 from holdfast.ground.git_process import Git, text
 from holdfast.ground.git_repository import Repository, check_commit, is_commit, read_head
+from holdfast.ground.light_typing import NamedTuple
+from holdfast.ground.patterns import compile_later
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class AsksGit(Protocol):
+        """A repository, however it was found."""
+
+        @property
+        def git(self) -> Git: ...
+
 
 SHORT_CHARS = 7
 PATHS_AT_ONCE = 200
-_BEGINNING = re.compile(r"[0-9a-f]{7,64}")
+_BEGINNING = compile_later(r"[0-9a-f]{7,64}")
 
 QUIET_DIFF = (
     "--no-ext-diff",
@@ -57,13 +68,6 @@ class HistoryQuestion(NamedTuple):
 # What this process has asked before: the history of a commit does not change.
 COUNTS: BoundedMap[HistoryQuestion, int] = BoundedMap(1_000)
 LAST_CHANGES: BoundedMap[HistoryQuestion, LastChange] = BoundedMap(1_000)
-
-
-class AsksGit(Protocol):
-    """A repository, however it was found."""
-
-    @property
-    def git(self) -> Git: ...
 
 
 def find_head(repository: AsksGit) -> str | None:

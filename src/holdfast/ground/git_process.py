@@ -17,13 +17,13 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from holdfast.ground import git_settings
 from holdfast.ground.errors import GitFailedError, GitMissingError
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.git_settings import GitSettings
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
 

@@ -7,9 +7,10 @@ here (another form of keeping refs, a name that leads elsewhere) is not guessed:
 from __future__ import annotations
 
 import os
-import re
 import stat
-from typing import NamedTuple
+
+from holdfast.ground.light_typing import NamedTuple
+from holdfast.ground.patterns import compile_later
 
 BRANCHES = "refs/heads/"
 SMALL_BYTES = 8 << 10
@@ -17,9 +18,9 @@ PACKED_BYTES = 64 << 20
 STEPS = 5  # a name that stands for a name, and so on
 NAME_CHARS = 120
 
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_COMMIT = compile_later(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # What git allows in the name of a branch. It has no spaces, so none of them is a sentence.
-_FORBIDDEN = re.compile(r"""[ ~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|^[-./]|^@$|[./]$""")
+_FORBIDDEN = compile_later(r"""[ ~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|^[-./]|^@$|[./]$""")
 
 
 def is_branch_name(text: str) -> bool:

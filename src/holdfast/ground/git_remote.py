@@ -11,13 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from holdfast.ground.patterns import compile_later
+
 LONGEST = 500
 
-_URL = re.compile(
+_URL = compile_later(
     r"(https?|ssh|git|git\+ssh|ssh\+git|ftps?)://(?:([^/]*)@)?([^/@]+)/([^?#]*)", re.IGNORECASE
 )
-_SHORT = re.compile(r"(?:[^/@]*@)?([^/:@\[\]]{2,}|\[[^/@\]]+\]):(?!:)(.+)")  # one letter is a drive
-_HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
+_SHORT = compile_later(
+    r"(?:[^/@]*@)?([^/:@\[\]]{2,}|\[[^/@\]]+\]):(?!:)(.+)"
+)  # one letter is a drive
+_HOST = compile_later(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
 _DEFAULT_PORTS = {"https": "443", "http": "80", "git": "9418", "ftp": "21", "ftps": "990"}
 _SSH_PORT = "22"
 

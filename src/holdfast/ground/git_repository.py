@@ -6,20 +6,19 @@ it is part of documents that are committed.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from holdfast.errors import InvalidValueError
-from holdfast.ground import git_refs
+from holdfast.ground import canonical, git_refs
 from holdfast.ground.bounded_map import BoundedMap
 from holdfast.ground.errors import GitFailedError
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.git_process import Git, text
 from holdfast.ground.git_refs import GitPlace
 from holdfast.ground.git_settings import LISTING, GitSettings
+from holdfast.ground.patterns import compile_later
 from holdfast.ground.worktree import find_worktree
 
 DETACHED = "HEAD"  # no branch is checked out; git refuses to make a branch of this name
@@ -32,9 +31,11 @@ SYSTEM = "/etc/gitconfig"
 SETTINGS: BoundedMap[tuple[str, str, str], GitSettings] = BoundedMap(100)
 FIRST_COMMITS: BoundedMap[tuple[str, str], str] = BoundedMap(100)
 
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_COMMIT = compile_later(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # The first line of a branch's log: there was no commit before.
-_MADE_AT = re.compile(r"0{40,64} [0-9a-f]{40,64} .*> ([0-9]{1,12}) [+-][0-9]{4}\tbranch: Created")
+_MADE_AT = compile_later(
+    r"0{40,64} [0-9a-f]{40,64} .*> ([0-9]{1,12}) [+-][0-9]{4}\tbranch: Created"
+)
 
 
 @dataclass(frozen=True)
@@ -285,7 +286,7 @@ def _refuse_unless_missing(git: Git, complaint: str) -> None:
 
 def _local_name(repository: Repository) -> str:
     place = repository.common_dir.encode("utf-8", "surrogateescape")
-    digest = hashlib.sha256(place).hexdigest()
+    digest = canonical.new_sha256(place).hexdigest()
     return f"local-{digest[:16]}"
 
 

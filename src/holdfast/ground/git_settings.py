@@ -10,18 +10,19 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.git_remote import normalise_remote, rewrite
+from holdfast.ground.patterns import compile_later
 
 LISTING = ("config", "--list", "--show-scope", "--show-origin", "-z")
 # Comes back with the listing, unless this git is too old to look for settings in its environment.
 MARK = ("holdfast.asks", "1")
 SETTLED_SECONDS = 2.0  # the coarsest clock of a file system
 
-_FILTER = re.compile(r"filter\.(.*)\.[^.]+", re.DOTALL)
-_REMOTE = re.compile(r"remote\.(.*)\.url", re.DOTALL)
-_REWRITE = re.compile(r"url\.(.*)\.insteadof", re.DOTALL)
+_FILTER = compile_later(r"filter\.(.*)\.[^.]+", re.DOTALL)
+_REMOTE = compile_later(r"remote\.(.*)\.url", re.DOTALL)
+_REWRITE = compile_later(r"url\.(.*)\.insteadof", re.DOTALL)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground.bounded_map import BoundedMap
 from holdfast.ground.errors import GitFailedError
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.git_files import Difference, parse_differences, read_current
 from holdfast.ground.git_process import Running, text
 from holdfast.ground.git_repository import Repository, check_commit, read_head
@@ -57,35 +57,54 @@ class TreeState:
     changed: Mapping[str, FileChange]
 
 
+class Comparison:
+    """git compares with a commit, `since` or HEAD, while its caller does something else."""
+
+    def __init__(self, repository: Repository, since: str | None = None):
+        self.wanted = check_commit(since) if since else "HEAD"
+        self.head_before = read_head(repository)
+        self.running = repository.git.start(*_COMPARE, self.wanted, "--")
+
+    def abandon(self) -> None:
+        self.running.__exit__()
+
+
 def read_state(
-    repository: Repository, *, since: str | None = None, without: Iterable[str] = ()
+    repository: Repository,
+    *,
+    since: str | None = None,
+    without: Iterable[str] = (),
+    begun: Comparison | None = None,
 ) -> TreeState:
-    """The state now, compared with the commit `since`, without the caller's own paths."""
-    wanted = check_commit(since) if since else "HEAD"
+    """The state now, compared with the commit `since`, without the caller's own paths.
+
+    `begun`: or since that comparison was begun, which is one with the same commit.
+    """
     own = [_own_path(path) for path in without]
     for _ in range(TRIES):
-        if state := _read_once(repository, wanted, own):
+        comparison = begun or Comparison(repository, since)
+        if state := _read_once(repository, comparison, own):
             return state
+        begun = None
     raise GitFailedError(repository.root, "HEAD moved again and again while it was read")
 
 
-def _read_once(repository: Repository, wanted: str, own: list[bytes]) -> TreeState | None:
+def _read_once(
+    repository: Repository, comparison: Comparison, own: list[bytes]
+) -> TreeState | None:
     """None when HEAD moved meanwhile, or a commit that was known before is gone.
 
     The comparison works while the objects are looked up.
     """
     git, kind = repository.git, repository.hash_kind
-    head_before = read_head(repository)
-    with (
-        git.start(*_COMPARE, wanted, "--") as comparison,
-        Objects(repository) as objects,
-    ):
+    wanted = comparison.wanted
+    with comparison.running, Objects(repository) as objects:
         head, _ = objects.find_commit("HEAD")
         base, root = objects.find_commit(wanted)
         if base is None and wanted != "HEAD":
-            return _read_once(repository, "HEAD", own)
+            return _read_once(repository, Comparison(repository), own)
         if base:
-            answer = comparison.finish()
+            answer = comparison.running.finish()
         else:
             empty_tree = hash_object("tree", b"", kind).hex()
             answer = git.run(*_COMPARE, empty_tree, "--")
@@ -95,7 +114,7 @@ def _read_once(repository: Repository, wanted: str, own: list[bytes]) -> TreeSta
             complaint = answer.complaint or "it found too many differences"
             raise GitFailedError(repository.root, complaint)
         head_now, _ = objects.find_commit("HEAD")
-        if head_now != head or head_before not in (None, head):
+        if head_now != head or comparison.head_before not in (None, head):
             return None
         differences = parse_differences(answer.out)
         found = [each for each in differences if not is_left_out(each.path, own)]

@@ -8,11 +8,24 @@ edit costs three trees.
 
 from __future__ import annotations
 
-import hashlib
+import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+
+from holdfast.ground import canonical
+from holdfast.ground.light_typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hashlib import _Hash
+    from hashlib import sha1 as _own_sha1
+else:
+    try:  # CPython's own, as in `canonical`
+        from _sha1 import sha1 as _own_sha1
+    except ImportError:
+        from hashlib import sha1 as _own_sha1
 
 FOLDER = b"40000"
+ID_BYTES = {"sha1": 20, "sha256": 32}
 
 
 class TreeEntry(NamedTuple):
@@ -61,12 +74,18 @@ def is_left_out(path: bytes, without: Iterable[bytes]) -> bool:
 def hash_object(type_: str, data: bytes, kind: str) -> bytes:
     """As git counts it: a short head, then the bytes."""
     head = f"{type_} {len(data)}\0".encode()
-    digest = hashlib.new(kind, head + data, usedforsecurity=False)
-    return digest.digest()
+    return _new_hash(kind, head + data).digest()
+
+
+def _new_hash(kind: str, data: bytes) -> _Hash:
+    if kind == "sha256":
+        return canonical.new_sha256(data)
+    make: Callable[..., _Hash] = getattr(sys.modules.get("hashlib"), "sha1", _own_sha1)
+    return make(data, usedforsecurity=False)
 
 
 def parse_tree(data: bytes, kind: str) -> Tree:
-    size = hashlib.new(kind, usedforsecurity=False).digest_size
+    size = ID_BYTES[kind]
     tree: Tree = {}
     at = 0
     while at < len(data):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TypeVar
+
+from holdfast.ground.light_typing import TypeVar
 
 T = TypeVar("T")
 

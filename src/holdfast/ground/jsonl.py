@@ -15,11 +15,11 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, files
+from holdfast.ground.frozen import dataclass, field
 
 MAX_RECORD_BYTES = 4 << 20
 MAX_FILE_BYTES = 256 << 20

@@ -11,14 +11,14 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 
 from holdfast.ground import clock, files
+from holdfast.ground.patterns import compile_later
 
 MAX_BYTES = 1 << 20
 LARGEST_NUMBER = 1 << 63
 
-_CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+_CODE = compile_later(r"[A-Za-z0-9_.:-]{1,64}")
 
 
 class Log:

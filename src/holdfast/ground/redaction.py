@@ -77,6 +77,10 @@ _OPAQUE_FIELD = (
     r"(?:^|_)(?:id|ids|uuid|guid|sha|sha1|sha256|sha512|hash|hashes|digest|checksum|integrity|etag|cursor|signature"
     r"|fingerprint|nonce)$|^encrypted|encrypted_content|(?:Id|Ids|Uuid|Hash|Digest|Sha)$"
 )
+_RANKS: dict[str, list[int]] = {}  # of the rules that a hint is for; several share one
+for _rank, _rule in enumerate(RULES):
+    for _hint in _rule.hints:
+        _RANKS.setdefault(_hint, []).append(_rank)
 _FIELD_HINTS = next(rule.hints for rule in RULES if rule.name == "assigned_secret")
 _LONG_WORD = r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{32,128}+={0,2}(?![A-Za-z0-9+/_=-])"
 _PLAIN_WORD = r"[0-9a-f-]+|[0-9A-F-]+|[A-Za-z]+(?:[_/-][A-Za-z]*)*|sha\d+-.*"
@@ -270,9 +274,11 @@ def _find_end(rule: Rule, joined: _View, start: int, end: int) -> int:
 
 def _list_candidates(view: _View) -> Iterator[tuple[int, Rule]]:
     lowered = view.text.lower()
-    for rank, rule in enumerate(RULES):
-        if any(hint in lowered for hint in rule.hints):
-            yield rank, rule
+    found = [hint for hint in _RANKS if hint in lowered]
+    ranks = {rank for hint in found for rank in _RANKS[hint]}
+    for rank in sorted(ranks):
+        if RULES[rank].has_word(view.text):
+            yield rank, RULES[rank]
 
 
 def _merge(hits: Iterator[Hit]) -> list[FoundSecret]:

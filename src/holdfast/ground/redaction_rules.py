@@ -108,10 +108,11 @@ class Rule:
     """A name, hints (lower case) of which a text must hold one, a pattern, and a last check.
 
     The secret is the pattern's last group, or all of it. What is in `start` may not stand before
-    it, what is in `end` not after it.
+    it, what is in `end` not after it. Where a hint says little, a text must have a word of as many
+    characters as `word_chars` too.
     """
 
-    __slots__ = ("check", "end", "hints", "lines", "name", "pattern", "start")
+    __slots__ = ("check", "end", "hints", "lines", "name", "pattern", "start", "word_chars")
 
     def __init__(
         self,
@@ -122,6 +123,7 @@ class Rule:
         *,
         start: str = "",
         end: str = "",
+        word_chars: int = 0,
         check: Callable[[re.Match[str], str], bool] | None = None,
     ):
         self.name = name
@@ -129,7 +131,12 @@ class Rule:
         self.pattern = pattern
         self.lines = lines
         self.start, self.end = start, end
+        self.word_chars = word_chars
         self.check = check
+
+    def has_word(self, text: str) -> bool:
+        """Asked first: to compile a pattern costs a hook more than to look at the words."""
+        return not self.word_chars or _count_longest_word(text) >= self.word_chars
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """A pattern is compiled on first use: a process without secrets pays for none."""
@@ -154,6 +161,10 @@ class Rule:
         if not self.check(match, value):
             return None
         return start, start + len(value)
+
+
+def _count_longest_word(text: str) -> int:
+    return max(map(len, text.split()), default=0)
 
 
 def is_secret_field(name: str, value: str) -> bool:
@@ -339,8 +350,8 @@ def _exact(name: str, hints: str, pattern: str, end: str = _WORD) -> Rule:
     return Rule(name, hints, pattern, EXACT, start=_WORD, end=end)
 
 
-def _open(name: str, hints: str, pattern: str) -> Rule:
-    return Rule(name, hints, pattern, OPEN, start=_WORD)
+def _open(name: str, hints: str, pattern: str, word_chars: int = 0) -> Rule:
+    return Rule(name, hints, pattern, OPEN, start=_WORD, word_chars=word_chars)
 
 
 RULES = (
@@ -401,6 +412,7 @@ RULES = (
         "discord_token",
         ".",
         r"(?:[MNO][DTjz][AEIMQUYcgk][w-z0-5]){5,6}[A-Za-z0-9]{0,3}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38}",
+        word_chars=55,
     ),
     _exact("npm_token", "npm_", r"npm_[A-Za-z0-9]{36}"),
     _open("pypi_token", "pypi-age", r"pypi-AgE[A-Za-z0-9_-]{50,1000}"),

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import ids
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 HANDLE_CHARS = 39
@@ -22,7 +25,7 @@ DATABASE_FORMS = ("sqlite:///PATH", "postgresql://USER@HOST/NAME")
 class Owner:
     """Who a call is made for: every row belongs to a workspace and a developer in it.
 
-    A plain class, as `Settings` is: `dataclasses` alone would cost a hook two thirds of its time.
+    A plain class, as `Settings` is: this is one of the few modules that every hook loads.
     """
 
     __slots__ = ("developer_id", "workspace_id")
@@ -75,9 +78,14 @@ def load_service_owner(environment: Mapping[str, str] | None = None) -> Owner:
     return owner_of(workspace, handle)
 
 
+def is_sqlite(url: str) -> bool:
+    """Of a URL that was checked."""
+    return url.startswith("sqlite:")
+
+
 def sqlite_path(url: str) -> str | None:
     """The file that a SQLite URL names, or None when it names another kind of store."""
-    if not url.startswith("sqlite:"):
+    if not is_sqlite(url):
         return None
     path = url.removeprefix("sqlite:///")
     if path == url or not path or "\x00" in path:

@@ -9,24 +9,30 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from holdfast.ground.patterns import compile_later
+
 ELLIPSIS = "…"
 
-_UNSEEN = re.compile(
+_EMOJI = "\u2190-\u2bff\U0001f000-\U0001faff"
+UNSEEN = compile_later(
+    "("
+    # Between two emoji a joiner is seen: they become a picture of both.
+    f"(?<=[{_EMOJI}\ufe0f])\u200d(?![{_EMOJI}])|(?<![{_EMOJI}\ufe0f])\u200d|"
     "["
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # bidi controls
-    "\u00ad\u180e\u200b-\u200d\u2060-\u2065\ufeff\ufff9-\ufffb"  # no width at all
+    "\u00ad\u180e\u200b\u200c\u2060-\u2065\ufeff\ufff9-\ufffb"  # no width at all
     "\u2028\u2029"  # line ends that no line counter knows
     "\ud800-\udfff"  # halves of pairs, which no terminal can be sent
     "\U000e0000-\U000e007f"  # tags: a whole hidden alphabet
-    "]"
+    "])"
 )
 _ZERO_WIDTH_JOINER = "\u200d"
 
 
 def term_safe(text: str) -> str:
     """The text with everything unseen made visible: `\\x1b`, `\\u202e`."""
-    return _UNSEEN.sub(_escape, text)
+    return UNSEEN.sub(_escape, text)
 
 
 def cut(text: str, max_chars: int) -> str:
@@ -35,7 +41,24 @@ def cut(text: str, max_chars: int) -> str:
         return text
     if max_chars < 1:
         return ""
-    return text[: _cut_at(text, max_chars - 1)].rstrip() + ELLIPSIS
+    return text[: find_cut(text, max_chars - 1)].rstrip() + ELLIPSIS
+
+
+def find_cut(text: str, limit: int) -> int:
+    """The last word edge in the second half, else the last edge of a visible character."""
+    at = limit
+    while at and _is_joined(text, at):
+        at -= 1
+    for edge in range(at, max(0, at // 2 - 1), -1):
+        if text[edge].isspace() and not _is_joined(text, edge):
+            return edge
+    return at
+
+
+def find_space(text: str, start: int) -> int:
+    """Where the first space from there on is; the same place where there is none."""
+    found = re.compile(r"\s").search(text, start)
+    return found.start() if found else start
 
 
 def plural(number: int, noun: str) -> str:
@@ -51,17 +74,6 @@ def _escape(found: re.Match[str]) -> str:
     if code < 0x10000:
         return f"\\u{code:04x}"
     return f"\\U{code:08x}"
-
-
-def _cut_at(text: str, limit: int) -> int:
-    """The last word edge in the second half, else the last edge of a visible character."""
-    at = limit
-    while at and _is_joined(text, at):
-        at -= 1
-    for edge in range(at, max(0, at // 2 - 1), -1):
-        if text[edge].isspace() and not _is_joined(text, edge):
-            return edge
-    return at
 
 
 def _is_joined(text: str, at: int) -> bool:

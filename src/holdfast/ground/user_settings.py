@@ -13,15 +13,19 @@ its key, the same in every clone of it.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 
 from holdfast.errors import InvalidValueError, shown
 from holdfast.ground import canonical, files
+from holdfast.ground.frozen import dataclass, field
 from holdfast.ground.git_remote import normalise_remote
+from holdfast.ground.patterns import compile_later
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 NAME = "settings.json"
 MAX_BYTES = 1 << 20
@@ -31,7 +35,7 @@ REPOSITORY_KEYS = ("shared_context", "pinned_rules")
 KEYS = (*REPOSITORY_KEYS, "context_folder", "repositories")
 MOST_IGNORED = 5  # are reported at once; the next ones after these are fixed
 
-_NAME_WITHOUT_REMOTE = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}|local-[0-9a-f]{16}")
+_NAME_WITHOUT_REMOTE = compile_later(r"[0-9a-f]{40}|[0-9a-f]{64}|local-[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)

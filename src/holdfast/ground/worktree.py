@@ -25,6 +25,8 @@ def find_worktree(folder: str) -> str:
 def find_main_worktree(worktree: str) -> str:
     """The working tree that a linked one belongs to; the same one where it is not linked.
 
+    A bare repository has no tree of its own: its folder stands for all that are linked to it.
+
     git's folder must name the linked tree as well: anybody can write a file that names a folder.
     """
     own = os.path.join(worktree, ".git")
@@ -39,7 +41,7 @@ def find_main_worktree(worktree: str) -> str:
         return worktree
     common_dir = os.path.realpath(os.path.join(git_dir, common))
     if os.path.basename(common_dir) != ".git":
-        return worktree  # a bare repository has no tree of its own
+        return common_dir
     return os.path.dirname(common_dir)
 
 

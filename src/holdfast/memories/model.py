@@ -8,11 +8,14 @@ only its texts are kept.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from holdfast.ground import clock
+from holdfast.ground.frozen import dataclass, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,22 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, clock
+from holdfast.ground.frozen import dataclass, replace
+from holdfast.ground.patterns import compile_later
 from holdfast.memories.model import Memory, MemoryMatch
 from holdfast.memories.words import extract_words, measure_meaning
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 SOURCE_TYPES = ("explicit", "implicit", "bootstrap", "tool_output")
 
@@ -59,7 +63,7 @@ RECENCY, BELIEF, USE = 0.02, 0.02, 0.01  # how much each can add to an answer's 
 # A namespace and a category that memories are to have; None for any.
 Kind = tuple[str | None, str | None]
 
-_WORD = re.compile(r"\w+")
+_WORD = compile_later(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,21 @@ def _find_end(now: datetime, ttl_days: object) -> datetime | None:
         return None
     days = _check_count("ttl_days", ttl_days, 1, MOST_TTL_DAYS)
     return now + timedelta(days=days)
+
+
+def with_texts(statement: Statement, content: str, metadata: object) -> Statement:
+    """The same with these texts, of which secrets were taken out."""
+    kept = _format_metadata(metadata)
+    if (content, kept) == (statement.content, statement.metadata):
+        return statement
+    words = tuple(sorted(extract_words(content)))
+    return replace(
+        statement,
+        content=content,
+        content_hash=hash_content(content),
+        words=words,
+        metadata=kept,
+    )
 
 
 def with_source(statement: Statement, user_id: object, session_id: str | None) -> Statement:

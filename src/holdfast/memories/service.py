@@ -9,22 +9,26 @@ with more care (`is_adopted`).
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.ground import clock, ids, settings
+from holdfast.ground.light_typing import TypeVar
 from holdfast.memories import rules
 from holdfast.memories.errors import MemoryForgottenError, MemoryNotFoundError
 from holdfast.memories.model import Memory, MemoryMatch, StoredMemory
 from holdfast.memories.store import MemoryStore
 from holdfast.storage.opening import as_database, find_owner
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import Task
     from datetime import datetime
+    from typing import Any
 
+    from holdfast.ground.masking import Mask
     from holdfast.memories.rules import Kind, Statement
     from holdfast.storage.database import Transaction
 
@@ -43,9 +47,12 @@ class MemoryService:
     before.
     """
 
-    def __init__(self, db_pool: Any, *, owner: settings.Owner | None = None):
+    def __init__(
+        self, db_pool: Any, *, owner: settings.Owner | None = None, mask: Mask | None = None
+    ):
         self.db = as_database(db_pool)
         self.owner = owner or find_owner(db_pool)
+        self.mask = mask
         self.store = MemoryStore(self.db, self.owner)
 
     # --- keeping ----------------------------------------------------------------------------------
@@ -66,7 +73,7 @@ class MemoryService:
             content, category, source_type, ttl_days, metadata, clock.now()
         )
         session = _check_session(session_id)
-        statement = rules.with_source(checked, user_id, session)
+        statement = self._mask(rules.with_source(checked, user_id, session))
 
         async def work(tx: Transaction) -> StoredMemory:
             known = await self._lock_known(tx, statement)
@@ -82,9 +89,10 @@ class MemoryService:
     async def add_statement(
         self, statement: Statement, memory_id: str | None = None
     ) -> StoredMemory:
-        """Add another program's statement unchanged, or return the known one; a forgotten one is
-        refused.
+        """Add another program's statement as it is, without its secrets, or return the known one; a
+        forgotten one is refused.
         """
+        statement = self._mask(statement)
 
         async def work(tx: Transaction) -> StoredMemory:
             known = await self._lock_known(tx, statement)
@@ -185,7 +193,8 @@ class MemoryService:
 
     async def was_forgotten(self, content: str) -> bool:
         """Whether exactly this statement was erased once, and so is not kept again."""
-        digest = rules.hash_content(content)
+        masked = self.mask.mask_text(content) if self.mask else content
+        digest = rules.hash_content(masked)
 
         async def work(tx: Transaction) -> bool:
             memory_id = await self.store.find_tombstone(tx, digest)
@@ -212,6 +221,14 @@ class MemoryService:
         return forgotten
 
     # --- within -----------------------------------------------------------------------------------
+
+    def _mask(self, statement: Statement) -> Statement:
+        """Before it is compared: what was forgotten was masked too."""
+        if self.mask is None:
+            return statement
+        masked = self.mask.mask_text(statement.content)
+        metadata = self.mask.mask_value(json.loads(statement.metadata))
+        return rules.with_texts(statement, masked, metadata)
 
     async def _find_answers(
         self, query: str, asked: Sequence[str], kind: Kind, limit: int, min_relevance: float

@@ -9,7 +9,6 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from holdfast.ground import clock
 from holdfast.memories.errors import ForeignTableError
@@ -18,6 +17,7 @@ from holdfast.memories.rules import Kind, Statement, get_words
 from holdfast.storage.errors import IdTakenError
 from holdfast.storage.queries import Room
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.ground.settings import Owner
     from holdfast.storage.database import Database, Row, Transaction

@@ -13,6 +13,8 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
+from holdfast.ground.patterns import compile_later
+
 WORD_CHARS = 64
 
 # Words that a sentence is built with; apostrophes are left out.
@@ -55,14 +57,16 @@ SHORT_FORMS = {
     "repos": "repository",
 }
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_APOSTROPHES = re.compile("['’ʼ](?=\\w)")
-_ACCENTS = re.compile("[\u0300-\u036f]")
+_HUMP = compile_later(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_APOSTROPHES = compile_later("['’ʼ](?=\\w)")
+_ACCENTS = compile_later("[\u0300-\u036f]")
 # What SQLite's tokenizer, which knows Unicode 6.1, or a locale of PostgreSQL may not take for a
 # letter.
-_LATER = re.compile("[\U00010000-\U0001ffff\u08a0-\u08ff\u1c80-\u1cff\ua7a0-\ua7ff\uab30-\uab6f]")
+_LATER = compile_later(
+    "[\U00010000-\U0001ffff\u08a0-\u08ff\u1c80-\u1cff\ua7a0-\ua7ff\uab30-\uab6f]"
+)
 # Scripts that are written without spaces, and Korean, whose endings are glued on.
-_UNSPACED = re.compile(
+_UNSPACED = compile_later(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+"
 )
@@ -71,7 +75,7 @@ _UNSPACED = re.compile(
 def extract_words(text: str) -> frozenset[str]:
     """Each word that a text can be found by, once."""
     found: set[str] = set()
-    normal = unicodedata.normalize("NFKC", _APOSTROPHES.sub("", text))
+    normal = unicodedata.normalize("NFKC", _remove_apostrophes(text))
     for token in _split_tokens(normal):
         found.update(_split_token(token))
     if not found:
@@ -79,6 +83,12 @@ def extract_words(text: str) -> frozenset[str]:
     if not text.isascii():
         found.update(_spell_separate_signs(text))
     return frozenset(found)
+
+
+def _remove_apostrophes(text: str) -> str:
+    if text.isascii() and "'" not in text:  # a pattern costs a short process more than a look
+        return text
+    return _APOSTROPHES.sub("", text)
 
 
 def _spell_separate_signs(text: str) -> Iterator[str]:
@@ -122,6 +132,9 @@ def _split_token(token: str) -> Iterator[str]:
 
 
 def _split_part(part: str) -> Iterator[str]:
+    if part.isascii():
+        yield from _stem_part(part)
+        return
     rest = 0
     for run in _UNSPACED.finditer(part):
         yield from _stem_part(part[rest : run.start()])
@@ -152,6 +165,8 @@ def _spell_unknown(word: str) -> str:
 
 def _fold(part: str) -> str:
     """Without case and accents."""
+    if part.isascii():
+        return part.lower()
     bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", part.casefold()))
     return unicodedata.normalize("NFC", bare)
 
@@ -160,14 +175,20 @@ def measure_meaning(word: str) -> float:
     """How much a word counts beside others that are as rare: whatever a question is about, it is
     asked with the same small words.
     """
-    return _shares().get(word, 1.0)
+    return _list_shares(word[:2]).get(word, 1.0)
 
 
-@lru_cache(maxsize=1)
-def _shares() -> dict[str, float]:
-    light = dict.fromkeys(map(stem, _LIGHT_WORDS.split()), LIGHT_SHARE)
-    function = dict.fromkeys(map(stem, _FUNCTION_WORDS.split()), FUNCTION_SHARE)
-    return light | function
+@lru_cache(maxsize=500)
+def _list_shares(beginning: str) -> dict[str, float]:
+    """Of the words that begin so, by their stems, which begin so too: to find the stems of all
+    takes a hook longer than the question does.
+    """
+    return {
+        stem(word): share
+        for words, share in ((_LIGHT_WORDS, LIGHT_SHARE), (_FUNCTION_WORDS, FUNCTION_SHARE))
+        for word in words.split()
+        if word.startswith(beginning)
+    }
 
 
 # --- English endings (after Porter, 1980; each table has the longest first) -----------------------
@@ -240,7 +261,8 @@ def _find_shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    return len(re.findall("v+c+", _find_shape(word)))
+    """How often a consonant follows a vowel."""
+    return _find_shape(word).count("vc")
 
 
 def _ends_short(word: str) -> bool:

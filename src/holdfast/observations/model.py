@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Protocol
 
-Verdict = Literal["passed", "failed", "unknown"]
+from holdfast.ground.frozen import dataclass
 
+# Kinds of steps that a client's log has beside tools and notes.
+COMPACTION, REWIND = "compaction", "rewind"
 
-class LoggedEvent(Protocol):
-    """What is read of an event; a session's events are such."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, Protocol
 
-    @property
-    def sequence(self) -> int: ...
-    @property
-    def type(self) -> str: ...
-    @property
-    def content(self) -> str: ...
-    @property
-    def parts(self) -> Mapping[str, Any] | None: ...
-    @property
-    def created_at(self) -> datetime: ...
+    Verdict = Literal["passed", "failed", "unknown"]
+
+    class LoggedEvent(Protocol):
+        """What is read of an event; a session's events are such."""
+
+        @property
+        def sequence(self) -> int: ...
+        @property
+        def type(self) -> str: ...
+        @property
+        def content(self) -> str: ...
+        @property
+        def parts(self) -> Mapping[str, Any] | None: ...
+        @property
+        def happened_at(self) -> datetime: ...
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,7 @@ class TouchedFile:
 
     path: str
     is_edit: bool
+    agent: str = ""  # the subagent that did it, none for the agent itself
 
 
 @dataclass(frozen=True)
@@ -41,17 +48,22 @@ class GradedCommand:
     verdict: Verdict
     because: str
     sequence: int
+    agent: str = ""
 
 
 @dataclass(frozen=True)
 class TurnStep:
-    """One entry between a request and its answer: a tool with its result, a gate, or a note."""
+    """One entry between a request and its answer: a tool with its result, a gate, or a note.
+
+    What a subagent was told and what it answered are such entries too.
+    """
 
     event: LoggedEvent
     title: str
     kind: str
     verdict: Verdict | None = None
     result: LoggedEvent | None = None
+    agent: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,6 +83,14 @@ class SessionTurn:
     @property
     def events(self) -> int:
         return self.last - self.first + 1
+
+    @property
+    def work(self) -> tuple[TurnStep, ...]:
+        return tuple(step for step in self.steps if step.kind != COMPACTION)
+
+    @property
+    def compactions(self) -> tuple[TurnStep, ...]:
+        return tuple(step for step in self.steps if step.kind == COMPACTION)
 
     @property
     def edited(self) -> tuple[TouchedFile, ...]:

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+from holdfast.ground.patterns import compile_later
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 TOOL_KEYS = ("tool", "tool_name", "toolName", "name", "function")
 INPUT_KEYS = ("input", "tool_input", "toolInput", "arguments", "args", "params")
@@ -27,6 +32,8 @@ PATH_KEYS = (
 COMMAND_KEYS = ("command", "cmd", "script", "commands")
 SHELLS = (["bash", "-lc"], ["bash", "-c"], ["sh", "-c"])
 LINE_CHARS = 2000
+# The output of a command in an object of which the end is missing, without an unfinished escape.
+_CUT_OUTPUT = compile_later(r'\{"stdout": ?"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)')
 
 
 def get_tool(parts: object) -> str:
@@ -35,6 +42,14 @@ def get_tool(parts: object) -> str:
 
 def get_call_id(parts: object) -> str:
     return as_text(find_value(parts, CALL_KEYS))
+
+
+def get_agent(parts: object) -> str:
+    """The subagent that an event is of, by its name, else by its id; nothing for the agent."""
+    agent_id = as_text(find_value(parts, ["agent_id"]))
+    if not agent_id:
+        return ""
+    return as_text(find_value(parts, ["agent"])) or agent_id
 
 
 def get_input(parts: object) -> object:
@@ -89,6 +104,27 @@ def list_values(value: object) -> list[object]:
     if not isinstance(value, Mapping):
         return []
     return list(value.values())
+
+
+def find_printed(content: str) -> str | None:
+    """What a tool printed or read, where its client keeps that in an object; also of one that is
+    cut, as far as it goes. None where the content is the text itself.
+    """
+    answer = parse_object(content) or _parse_cut(content)
+    if answer is None:
+        return None
+    if "stdout" in answer:
+        printed = [as_text(answer.get(name)) for name in ("stdout", "stderr")]
+        return "\n".join(text for text in printed if text)
+    read = find_value(answer.get("file"), ["content"])
+    return read if isinstance(read, str) else None
+
+
+def _parse_cut(content: str) -> Mapping[str, Any] | None:
+    begun = _CUT_OUTPUT.match(content)
+    if begun is None:
+        return None
+    return {"stdout": json.loads(f'"{begun[1]}"', strict=False)}
 
 
 def as_text(value: object) -> str:

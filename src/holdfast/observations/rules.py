@@ -7,10 +7,15 @@ exit code belongs to another program (`pytest | tail`).
 from __future__ import annotations
 
 import re
-from typing import Any
 
+from holdfast.ground.patterns import compile_later
 from holdfast.observations import parts
-from holdfast.observations.model import LoggedEvent, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.observations.model import LoggedEvent, Verdict
 
 CODE_KEYS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status", "code")
 FLAG_KEYS = ("is_error", "isError", "interrupted", "error", "failed")
@@ -23,12 +28,14 @@ FAILED_WORDS = ("failed", "fail", "error", "rejected")
 NO_FLAG: tuple[Any, ...] = (None, False, "", 0, [], {})
 EDGE_LINES = 4
 
-_EXIT = re.compile(
+_EXIT = compile_later(
     r"^\W*(?:process )?(?:exit(?:ed)?(?: with)?)[ _-]?(?:code|status):? *(-?\d{1,3})\b",
     re.IGNORECASE,
 )
 # A pipe, or a second command that always succeeds: the exit code then belongs to another program.
-_HIDES = re.compile(r"(?<!\|)\|(?!\|)|\|\|\s*(?:true|:|echo)\b|;\s*(?:true|:|echo|exit 0)\b|&\s*$")
+_HIDES = compile_later(
+    r"(?<!\|)\|(?!\|)|\|\|\s*(?:true|:|echo)\b|;\s*(?:true|:|echo|exit 0)\b|&\s*$"
+)
 
 
 def grade_command(command: str, result: LoggedEvent) -> tuple[Verdict, str]:

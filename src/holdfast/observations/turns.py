@@ -2,7 +2,8 @@
 
 A log is written for machines: forty tool results between a question and its answer. A person wants
 to know what the question led to. So events are grouped into turns, and of every tool only what a
-person would ask about is kept: which file, which command, did it work.
+person would ask about is kept: which file, which command, did it work. What a subagent is told is
+not asked by a person, so it is a step of the turn that started the subagent.
 
 Pure: events in, frozen types out.
 """
@@ -11,58 +12,75 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
-from holdfast.ground.text import cut
+from holdfast.ground.frozen import replace
+from holdfast.ground.patterns import compile_later
+from holdfast.ground.text import cut, plural
 from holdfast.observations import parts, rules
 from holdfast.observations.model import (
+    COMPACTION,
+    REWIND,
     GradedCommand,
-    LoggedEvent,
     SessionTurn,
     TouchedFile,
     TurnStep,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.observations.model import LoggedEvent
+
 TITLE_CHARS = 80
 TOOL_CHARS = 40
+AGENT_CHARS = 30
 COMMAND_CHARS = 300
 PATCH_CHARS = 100_000
 FILES_PER_TURN = 30
 COMMANDS_PER_TURN = 60
+# Of a subagent; what the person says and is answered is no step.
+AGENT_KINDS = {"user_message": "told", "system_event": "told", "model_message": "answered"}
 TOOL_TYPES = ("tool_call", "tool_result")
 
-_EDITS = re.compile(
+_EDITS = compile_later(
     r"edit|write|patch|create|replace|insert|delete|rename|move|save", re.IGNORECASE
 )
-_SEARCHES = re.compile(r"glob|grep|search|find|list|ls\b", re.IGNORECASE)
-_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
+_SEARCHES = compile_later(r"glob|grep|search|find|list|ls\b", re.IGNORECASE)
+_PATCHED = compile_later(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
 
 
 def gather_turns(events: Sequence[LoggedEvent]) -> list[SessionTurn]:
     """Events in order, as turns in order."""
     groups: list[list[LoggedEvent]] = []
     for event in events:
-        if not groups or event.type == "user_message":
+        if not groups or _is_request(event):
             groups.append([])
         groups[-1].append(event)
     return [_make_turn(group) for group in groups]
+
+
+def _is_request(event: LoggedEvent) -> bool:
+    return event.type == "user_message" and not parts.get_agent(event.parts)
+
+
+def _is_answer(event: LoggedEvent) -> bool:
+    return event.type == "model_message" and not parts.get_agent(event.parts)
 
 
 def _make_turn(events: Sequence[LoggedEvent]) -> SessionTurn:
     first, last = events[0], events[-1]
     request = None
     rest = events
-    if first.type == "user_message":
+    if _is_request(first):
         request = first
         rest = events[1:]
-    work = [event for event in rest if event.type != "model_message"]
-    answers = [event for event in rest if event.type == "model_message"]
+    work = [event for event in rest if not _is_answer(event)]
+    answers = [event for event in rest if _is_answer(event)]
     steps = _gather_steps(work)
     return SessionTurn(
         first=first.sequence,
         last=last.sequence,
-        started_at=first.created_at,
-        ended_at=last.created_at,
+        started_at=first.happened_at,
+        ended_at=last.happened_at,
         request=request,
         steps=tuple(steps),
         answers=tuple(answers),
@@ -86,7 +104,7 @@ def _gather_steps(events: Sequence[LoggedEvent]) -> list[TurnStep]:
         call_id = parts.get_call_id(event.parts)
         if event.type == "tool_call" and call_id:
             calls[call_id] = len(steps)
-        steps.append(_make_step(event))
+        steps.append(make_step(event))
     return steps
 
 
@@ -105,15 +123,31 @@ def _find_call(event: LoggedEvent, steps: Sequence[TurnStep], calls: dict[str, i
     return None
 
 
-def _make_step(event: LoggedEvent) -> TurnStep:
+def make_step(event: LoggedEvent) -> TurnStep:
+    """What an event is to a person, in a few words."""
+    agent = cut(parts.get_agent(event.parts), AGENT_CHARS)
     if event.type in TOOL_TYPES:
-        return TurnStep(event, title_tool(event), "tool")
+        return TurnStep(event, title_tool(event), "tool", agent=agent)
     line = parts.as_line(event.content)
     title = cut(line, TITLE_CHARS)
     if event.type == "validation_gate":
         verdict = rules.grade_gate(event)
-        return TurnStep(event, title, event.type, verdict)
-    return TurnStep(event, title, event.type)
+        return TurnStep(event, title, event.type, verdict, agent=agent)
+    if event.type == "system_event":
+        return _make_note(event, title, agent)
+    return TurnStep(event, title, AGENT_KINDS.get(event.type, event.type), agent=agent)
+
+
+def _make_note(event: LoggedEvent, title: str, agent: str) -> TurnStep:
+    """Of a compaction or a rewind where the client's log has one; else as it is."""
+    trigger = parts.find_value(event.parts, [COMPACTION])
+    rewound = parts.find_value(event.parts, ["rewound"])
+    if trigger:
+        return TurnStep(event, parts.as_text(trigger), COMPACTION, agent=agent)
+    if isinstance(rewound, list) and rewound:
+        taken_back = f"{plural(len(rewound), 'request')} taken back"
+        return TurnStep(event, taken_back, REWIND, agent=agent)
+    return TurnStep(event, title, AGENT_KINDS[event.type] if agent else event.type, agent=agent)
 
 
 def title_tool(event: LoggedEvent) -> str:
@@ -138,7 +172,7 @@ def _list_files(steps: Sequence[TurnStep]) -> list[TouchedFile]:
         for file in _list_touched(step.event):
             known = found.get(file.path)
             if known is None or file.is_edit:
-                found[file.path] = file
+                found[file.path] = replace(file, agent=step.agent)
     touched = list(found.values())
     return touched[:FILES_PER_TURN]
 
@@ -187,6 +221,6 @@ def _grade_step(step: TurnStep) -> GradedCommand | None:
     if result is None and step.event.type == "tool_result":
         result = step.event
     if result is None:
-        return GradedCommand(shown, "unknown", "no result is in the log", sequence)
+        return GradedCommand(shown, "unknown", "no result is in the log", sequence, step.agent)
     verdict, because = rules.grade_command(text, result)
-    return GradedCommand(shown, verdict, because, sequence)
+    return GradedCommand(shown, verdict, because, sequence, step.agent)

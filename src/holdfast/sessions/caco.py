@@ -7,11 +7,11 @@ be read is reported, and the rest is imported; only a store that cannot be reach
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 from holdfast.errors import Invalid, InvalidValueError, StoreUnreachableError, shown
 from holdfast.ground import canonical, files
+from holdfast.ground.frozen import dataclass
 from holdfast.sessions import context_sets, rules
 from holdfast.sessions.errors import ContextFullError
 from holdfast.sessions.service import SessionService

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.ground import canonical, clock
+from holdfast.ground.frozen import replace
+from holdfast.ground.light_typing import NamedTuple
 from holdfast.sessions import context_sets, erasing, rules
 from holdfast.sessions.errors import RevisionConflictError
 from holdfast.sessions.model import Session, SetChange, make_session
 from holdfast.sessions.requests import REWOUND
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from holdfast.sessions.store import SessionStore
 
 CONTEXT = "caco.context"
 RENAMED = "session.renamed"
 MOST_REWOUND = 200
+MOST_SESSIONS = 20
 EMPTY = "{}"
 
 
@@ -60,10 +64,30 @@ async def replace_metadata(
     return await _save_metadata(store, session, metadata, None)
 
 
-async def add_rewound(store: SessionStore, session_id: str, event_ids: Sequence[str]) -> None:
+async def mark_rewound(
+    store: SessionStore, session_id: str, event_ids: Sequence[str], is_rewound: bool
+) -> None:
+    """That requests were taken back, or that they were not after all.
+
+    In each session that the same one of the client went through: one may have the request. In the
+    order of their ids, as others lock them.
+    """
+    rows = await store.list_thread(session_id, all_branches=False)
+    thread = [make_session(row) for row in rows]
+    own = [session.native_id for session in thread if session.id == session_id]
+    same = [session.id for session in thread if session.native_id in own]
+    for each in sorted(same)[-MOST_SESSIONS:]:
+        await _mark_rewound(store, each, event_ids, is_rewound)
+
+
+async def _mark_rewound(
+    store: SessionStore, session_id: str, event_ids: Sequence[str], is_rewound: bool
+) -> None:
     session = await _lock_session(store, session_id)
     known = session.metadata.get(REWOUND, [])
-    rewound = list(dict.fromkeys([*known, *event_ids]))
+    rewound = [event_id for event_id in known if event_id not in event_ids]
+    if is_rewound:
+        rewound += event_ids
     metadata = {**session.metadata, REWOUND: rewound[-MOST_REWOUND:]}
     await _save_metadata(store, session, metadata, None)
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-from urllib.parse import urlencode
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground.text import cut, plural
@@ -18,7 +16,13 @@ from holdfast.sessions import rules
 from holdfast.sessions.errors import ContextFullError
 from holdfast.sessions.model import Session, SetChange
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 APPLET = "applet"
+SETS_OF_FILES = ("files", APPLET)
 KNOWN_SETS = ("files", APPLET, "endpoints", "ports")
 MODES = ("replace", "merge")
 ITEMS_PER_SET = 10
@@ -266,6 +270,8 @@ def _describe_files(files: Sequence[str], missing: int) -> str:
 
 
 def _describe_applet(items: Sequence[str]) -> str:
+    from urllib.parse import urlencode  # no hook describes an applet
+
     slug, *arguments = items
     name = slug
     if arguments:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from holdfast.sessions.context_sets import APPLET
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def remove_from_object(value: Mapping[str, Any], text: str) -> dict[str, Any]:

@@ -7,16 +7,18 @@ below accept both, so that a type always holds a `datetime`.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypedDict
 
 from holdfast.ground import clock
+from holdfast.ground.frozen import dataclass, field, fields
+from holdfast.ground.light_typing import TypedDict
 from holdfast.ground.tokens import tokens
 from holdfast.sessions import rules
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from holdfast.sessions.rules import CheckedEvent
 
@@ -81,6 +83,11 @@ class SessionEvent:
     def subject(self) -> str:
         return self.id
 
+    @property
+    def happened_at(self) -> datetime:
+        """Earlier than it was stored, where it was read from a transcript later."""
+        return choose_moment(self.created_at, (self.parts or {}).get(rules.HAPPENED_AT))
+
     def to_dict(self) -> dict[str, Any]:
         values = {**self.__dict__, "created_at": clock.to_text(self.created_at)}
         if self.erased_at is not None:
@@ -124,7 +131,7 @@ class EventSample:
 
     sequence: int
     type: str
-    created_at: datetime
+    happened_at: datetime
     bytes: int
 
 
@@ -311,9 +318,20 @@ def get_texts(row: Any) -> tuple[str, str | None]:
 
 
 def make_sample(row: Any) -> EventSample:
-    sequence, event_type, created_at, size = row
-    moment = clock.parse(created_at)
+    sequence, event_type, created_at, size, happened_at = row
+    moment = choose_moment(clock.parse(created_at), happened_at)
     return EventSample(sequence, event_type, moment, bytes=size)
+
+
+def choose_moment(created_at: datetime, happened_at: object) -> datetime:
+    """When something happened, as its transcript has it: before it was stored, if at all."""
+    if not isinstance(happened_at, str):
+        return created_at
+    try:
+        moment = clock.from_text(happened_at)
+    except (ValueError, OverflowError):
+        return created_at
+    return min(moment, created_at)
 
 
 def make_state(row: Any) -> SessionState:

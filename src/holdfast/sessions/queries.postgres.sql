@@ -190,10 +190,17 @@ begin
 end
 $$;
 
+-- as_text
+-- A time as events hold the one at which they happened; such a text is not cast, because a program may write any.
+create or replace function context.as_text(p_at timestamptz) returns text
+language sql stable as $$
+    select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') collate "C"
+$$;
+
 -- last_session
 -- The session in which something happened last, without one that is excluded, nor any that began after a time. Of a
 -- worktree, if one is given; an index for each case. The index knows the minute; within the newest minute the last events
--- are compared.
+-- are compared, by when they happened.
 create or replace function context.last_session(
     p_workspace text, p_developer text, p_worktree text, p_excluded uuid, p_until text
 ) returns setof context.session_row
@@ -214,7 +221,7 @@ begin
             select (context.as_row(s)).*
             from context.sessions s
             left join lateral (
-                select event.created_at from context.session_events event
+                select event.created_at, event.parts ->> 'happened_at' as happened_at from context.session_events event
                 where event.workspace_id = p_workspace and event.session_id = s.id and event.sequence = s.last_sequence
                   and event.sequence > 0
                 order by event.sequence
@@ -222,7 +229,10 @@ begin
             ) e on true
             where s.workspace_id = p_workspace and s.developer_id = p_developer and s.active_at > '-infinity'
               and s.active_at >= minute and s.id <> excluded and s.started_at <= until
-            order by greatest(s.active_at, e.created_at) desc, s.started_at desc, s.id desc
+            order by greatest(
+                         context.as_text(s.active_at),
+                         least(context.as_text(e.created_at), e.happened_at collate "C")
+                     ) desc, s.started_at desc, s.id desc
             limit 1;
     else
         select date_trunc('minute', s.active_at) into minute from context.sessions s
@@ -234,7 +244,7 @@ begin
             select (context.as_row(s)).*
             from context.sessions s
             left join lateral (
-                select event.created_at from context.session_events event
+                select event.created_at, event.parts ->> 'happened_at' as happened_at from context.session_events event
                 where event.workspace_id = p_workspace and event.session_id = s.id and event.sequence = s.last_sequence
                   and event.sequence > 0
                 order by event.sequence
@@ -243,7 +253,10 @@ begin
             where s.workspace_id = p_workspace and s.developer_id = p_developer
               and s.worktree = p_worktree and s.worktree >= '' and s.active_at > '-infinity'
               and s.active_at >= minute and s.id <> excluded and s.started_at <= until
-            order by greatest(s.active_at, e.created_at) desc, s.started_at desc, s.id desc
+            order by greatest(
+                         context.as_text(s.active_at),
+                         least(context.as_text(e.created_at), e.happened_at collate "C")
+                     ) desc, s.started_at desc, s.id desc
             limit 1;
     end if;
 end
@@ -471,16 +484,37 @@ end
 $$;
 
 -- mark_active
--- A resume counts as something that happened in a session.
-create or replace function context.mark_active(p_workspace text, p_developer text, p_id uuid)
+-- A resume counts as something that happened in a session. What is read later from a transcript happened when that says.
+create or replace function context.mark_active(p_workspace text, p_developer text, p_id uuid, p_at text)
 returns table (active_at timestamptz)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
-        update context.sessions s set active_at = clock_timestamp()
+        update context.sessions s
+        set active_at = case when p_at is null then clock_timestamp() else greatest(p_at::timestamptz, s.noted_at) end
         where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id
         returning s.active_at;
+end
+$$;
+
+-- link_fork
+-- A session that was forked from one of another native id continues the last of those that began before it.
+create or replace function context.link_fork(p_workspace text, p_developer text, p_id uuid, p_native_id text)
+returns table (resumed_from text)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        update context.sessions s set resumed_from = (
+            select origin.id from context.sessions origin
+            where origin.workspace_id = p_workspace and origin.developer_id = p_developer and origin.client = s.client
+              and origin.native_id = p_native_id and origin.native_id >= '' and origin.user_id >= ''
+              and origin.started_at <= s.started_at and origin.id <> s.id
+            order by origin.started_at desc, origin.id desc
+            limit 1)
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_id and s.resumed_from is null
+        returning s.resumed_from::text;
 end
 $$;
 
@@ -743,7 +777,7 @@ $$;
 -- Events spread evenly over the log of a session, for a chart, at the same cost for any length.
 create or replace function context.sample_events(
     p_workspace text, p_developer text, p_session uuid, p_limit bigint
-) returns table (sequence bigint, type text, created_at timestamptz, bytes bigint)
+) returns table (sequence bigint, type text, created_at timestamptz, bytes bigint, happened_at text)
 language plpgsql as $$
 declare
     last bigint;
@@ -759,7 +793,8 @@ begin
         wanted := case many when 1 then last else 1 + n * (last - 1) / (many - 1) end;
         return query
             select e.sequence, e.type, e.created_at,
-                   (octet_length(e.content) + coalesce(octet_length(e.parts_text), 0))::bigint
+                   (octet_length(e.content) + coalesce(octet_length(e.parts_text), 0))::bigint,
+                   e.parts ->> 'happened_at'
             from context.session_events e
             where e.workspace_id = p_workspace and e.developer_id = p_developer and e.session_id = p_session
               and e.sequence >= wanted and e.sequence > 0
@@ -770,14 +805,14 @@ end
 $$;
 
 -- last_event_times
--- When the last event of each of these sessions was stored; the ids are a JSON list.
+-- When the last event of each of these sessions was stored, and when it happened; the ids are a JSON list.
 create or replace function context.last_event_times(p_workspace text, p_developer text, p_ids text)
-returns table (session_id text, created_at timestamptz)
+returns table (session_id text, created_at timestamptz, happened_at text)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
-        select s.id::text, e.created_at
+        select s.id::text, e.created_at, e.happened_at
         from jsonb_array_elements_text(p_ids::jsonb) given (id)
         cross join lateral (
             select known.id, known.last_sequence from context.sessions known
@@ -785,7 +820,7 @@ begin
             limit 1
         ) s
         cross join lateral (
-            select event.created_at from context.session_events event
+            select event.created_at, event.parts ->> 'happened_at' as happened_at from context.session_events event
             where event.workspace_id = p_workspace and event.session_id = s.id and event.sequence = s.last_sequence
               and event.sequence > 0
             order by event.sequence
@@ -1065,16 +1100,54 @@ end
 $$;
 
 -- hide_session
--- It never was active and noted nothing: nothing that looks for the last work finds it.
-create or replace function context.hide_session(p_workspace text, p_developer text, p_session uuid)
-returns table (id text)
+-- It never was active and noted nothing, so nothing that looks for the last work finds it. Both times are kept aside.
+create or replace function context.hide_session(
+    p_workspace text, p_developer text, p_client text, p_native_id text
+) returns table (id text)
 language plpgsql as $$
+declare
+    found uuid;
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    return query
-        update context.sessions s set active_at = null, noted_at = null
-        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = p_session
-        returning s.id::text;
+    for found in
+        select s.id from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.client = p_client
+          and s.native_id = p_native_id and s.native_id >= '' and s.user_id >= ''
+        order by s.started_at desc, s.id desc
+    loop
+        return query
+            update context.sessions s
+            set hidden_active_at = coalesce(s.active_at, s.hidden_active_at),
+                hidden_noted_at = coalesce(s.noted_at, s.hidden_noted_at), active_at = null, noted_at = null
+            where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = found
+            returning s.id::text;
+    end loop;
+end
+$$;
+
+-- show_session
+-- It was active and noted something when it did, not now: another session may have been the last one since.
+create or replace function context.show_session(
+    p_workspace text, p_developer text, p_client text, p_native_id text
+) returns table (id text)
+language plpgsql as $$
+declare
+    found uuid;
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    for found in
+        select s.id from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.client = p_client
+          and s.native_id = p_native_id and s.native_id >= '' and s.user_id >= ''
+        order by s.started_at desc, s.id desc
+    loop
+        return query
+            update context.sessions s
+            set active_at = coalesce(s.active_at, s.hidden_active_at),
+                noted_at = coalesce(s.noted_at, s.hidden_noted_at), hidden_active_at = null, hidden_noted_at = null
+            where s.workspace_id = p_workspace and s.developer_id = p_developer and s.id = found
+            returning s.id::text;
+    end loop;
 end
 $$;
 

@@ -66,7 +66,7 @@ limit 2;
 -- last_session
 -- The session in which something happened last, without one that is excluded, nor any that began after a time. Of a
 -- worktree, if one is given; an index for each case. The index knows the minute; within the newest minute the last events
--- are compared.
+-- are compared, by when they happened.
 with newest (minute) as (
     select substr(active_at, 1, 16) from sessions indexed by sessions_by_activity_in_worktree
     where workspace_id = ?1 and developer_id = ?2 and worktree = ?3 and active_at is not null and id is not ?4
@@ -81,7 +81,8 @@ cross join sessions s indexed by sessions_by_activity_in_worktree
   on s.workspace_id = ?1 and s.developer_id = ?2 and s.worktree = ?3 and s.active_at >= newest.minute and s.id is not ?4
   and (?5 is null or s.started_at <= ?5)
 left join session_events e on e.workspace_id = ?1 and e.session_id = s.id and e.sequence = s.last_sequence
-order by max(s.active_at, coalesce(e.created_at, '')) desc, s.started_at desc, s.id desc
+order by max(s.active_at, coalesce(min(e.created_at, coalesce(e.parts ->> 'happened_at', e.created_at)), '')) desc,
+         s.started_at desc, s.id desc
 limit 1;
 with newest (minute) as (
     select substr(active_at, 1, 16) from sessions indexed by sessions_by_activity
@@ -97,7 +98,8 @@ cross join sessions s indexed by sessions_by_activity
   on s.workspace_id = ?1 and s.developer_id = ?2 and s.active_at >= newest.minute and s.id is not ?4
   and (?5 is null or s.started_at <= ?5)
 left join session_events e on e.workspace_id = ?1 and e.session_id = s.id and e.sequence = s.last_sequence
-order by max(s.active_at, coalesce(e.created_at, '')) desc, s.started_at desc, s.id desc
+order by max(s.active_at, coalesce(min(e.created_at, coalesce(e.parts ->> 'happened_at', e.created_at)), '')) desc,
+         s.started_at desc, s.id desc
 limit 1;
 
 -- sessions_by_activity
@@ -221,10 +223,21 @@ select ?1, ?2, 'session.ended', json_object('session_id', ?3), now_utc() where c
 select ended_at from sessions where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
 -- mark_active
--- A resume counts as something that happened in a session.
-update sessions set active_at = now_utc()
+-- A resume counts as something that happened in a session. What is read later from a transcript happened when that says.
+update sessions set active_at = coalesce(max(?4, coalesce(noted_at, ?4)), now_utc())
 where workspace_id = ?1 and developer_id = ?2 and id = ?3
 returning active_at;
+
+-- link_fork
+-- A session that was forked from one of another native id continues the last of those that began before it.
+update sessions set resumed_from = (
+    select origin.id from sessions origin
+    where origin.workspace_id = ?1 and origin.developer_id = ?2 and origin.client = sessions.client
+      and origin.native_id = ?4 and origin.started_at <= sessions.started_at and origin.id <> sessions.id
+    order by origin.started_at desc, origin.id desc
+    limit 1)
+where workspace_id = ?1 and developer_id = ?2 and id = ?3 and resumed_from is null
+returning resumed_from;
 
 -- save_metadata
 -- The metadata of a session and the notification of listeners, in one transaction.
@@ -326,14 +339,15 @@ place (n) as (
     union all
     select n + 1 from place, spread where n + 1 < many
 )
-select e.sequence, e.type, e.created_at, octet_length(e.content) + coalesce(octet_length(e.parts), 0) as bytes
+select e.sequence, e.type, e.created_at, octet_length(e.content) + coalesce(octet_length(e.parts), 0) as bytes,
+       e.parts ->> 'happened_at' as happened_at
 from spread cross join place cross join session_events e
   on e.workspace_id = ?1 and e.developer_id = ?2 and e.session_id = ?3
  and e.sequence = case many when 1 then last else 1 + n * (last - 1) / (many - 1) end;
 
 -- last_event_times
--- When the last event of each of these sessions was stored; the ids are a JSON list.
-select s.id as session_id, e.created_at
+-- When the last event of each of these sessions was stored, and when it happened; the ids are a JSON list.
+select s.id as session_id, e.created_at, e.parts ->> 'happened_at' as happened_at
 from json_each(?3) given
 cross join sessions s on s.workspace_id = ?1 and s.developer_id = ?2 and s.id = given.value
 cross join session_events e on e.workspace_id = ?1 and e.session_id = s.id and e.sequence = s.last_sequence;
@@ -472,9 +486,19 @@ select coalesce(sum(last_sequence), 0),
 from newest;
 
 -- hide_session
--- It never was active and noted nothing: nothing that looks for the last work finds it.
-update sessions set active_at = null, noted_at = null
-where workspace_id = ?1 and developer_id = ?2 and id = ?3
+-- It never was active and noted nothing, so nothing that looks for the last work finds it. Both times are kept aside.
+update sessions
+set hidden_active_at = coalesce(active_at, hidden_active_at), hidden_noted_at = coalesce(noted_at, hidden_noted_at),
+    active_at = null, noted_at = null
+where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4
+returning id;
+
+-- show_session
+-- It was active and noted something when it did, not now: another session may have been the last one since.
+update sessions
+set active_at = coalesce(active_at, hidden_active_at), noted_at = coalesce(noted_at, hidden_noted_at),
+    hidden_active_at = null, hidden_noted_at = null
+where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4
 returning id;
 
 -- find_capture

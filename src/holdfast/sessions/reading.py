@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-
+from holdfast.ground.frozen import replace
 from holdfast.sessions import chain, rules
 from holdfast.sessions.model import (
     EventWindow,
@@ -18,7 +16,10 @@ from holdfast.sessions.model import (
 )
 from holdfast.sessions.requests import REWOUND, is_request
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from holdfast.sessions.model import Session
     from holdfast.sessions.store import SessionStore
 
@@ -28,7 +29,7 @@ MOST_EVENTS = 1000  # that a window returns
 BEYOND_ALL = (1 << 63) - 1  # a number that no event has
 MESSAGES_PER_PAGE = 20
 MOST_MESSAGES = 200  # among which a request is looked for
-LEAST_CHARS = 1000  # of a message, to see what it is
+LEAST_CHARS = 2_500  # of a message, to see what it is: our longest document is shorter
 
 
 async def read_window(

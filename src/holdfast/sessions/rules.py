@@ -10,7 +10,6 @@ import json
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, ids
-from holdfast.ground.tokens import tokens
 from holdfast.sessions import chain
 from holdfast.sessions.errors import EventConflictError
 
@@ -41,6 +40,8 @@ CALL_BYTES = 64 << 20
 
 _CONTROL = frozenset(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029]))
 
+# In the parts of an event that was read from a transcript: when it happened.
+HAPPENED_AT = "happened_at"
 EVENT_FIELDS = ("type", "role", "content", "parts", "event_id")
 
 
@@ -193,6 +194,8 @@ def fit_tokens(costs: list[int], used: int, max_tokens: int) -> int:
 
 
 def count_event_tokens(content: str, parts_text: str | None) -> int:
+    from holdfast.ground.tokens import tokens  # what only appends needs none
+
     if not parts_text:
         return tokens(content)
     return tokens(content) + tokens(parts_text)

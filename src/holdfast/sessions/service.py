@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, clock, ids, settings
+from holdfast.ground.frozen import replace
 from holdfast.ground.groups import in_groups
 from holdfast.sessions import changing, context_sets, reading, rules
 from holdfast.sessions.errors import EventNotFoundError, SessionNotFoundError
@@ -28,6 +27,7 @@ from holdfast.sessions.model import (
     SessionState,
     SetChange,
     Verification,
+    choose_moment,
     get_sequence,
     make_appended_event,
     make_event,
@@ -40,7 +40,11 @@ from holdfast.sessions.reading import PAGE
 from holdfast.sessions.store import SessionStore
 from holdfast.storage.opening import as_database, find_owner
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.ground.masking import Mask
     from holdfast.sessions.rules import CheckedEvent
     from holdfast.storage.database import Row
 
@@ -65,11 +69,17 @@ class SessionService:
     Takes what `open_database` gives, or a plain `asyncpg.Pool` on a database that was migrated
     before; without an owner it acts for the workspace and developer of the settings, and with a
     plain pool for the developer `service` unless `HOLDFAST_DEVELOPER` is set.
+
+    What is stored is masked where a mask is given, as every door of Holdfast does. A program that
+    makes its own service has what it stores as it gave it.
     """
 
-    def __init__(self, db_pool: Any, *, owner: settings.Owner | None = None):
+    def __init__(
+        self, db_pool: Any, *, owner: settings.Owner | None = None, mask: Mask | None = None
+    ):
         self.db = as_database(db_pool)
         self.owner = owner or find_owner(db_pool)
+        self.mask = mask
         self.store = SessionStore(self.db, self.owner)
 
     # --- sessions ---------------------------------------------------------------------------------
@@ -104,7 +114,7 @@ class SessionService:
             "repo": label("repo", repo),
             "worktree": rules.check_optional_worktree(worktree),
         }
-        metadata = _make_first_metadata(name)
+        metadata = self._mask_value(_make_first_metadata(name))
         if client is not None and native_id is not None:
             return await self.store.in_transaction(
                 lambda store: changing.start_native(store, fields, metadata)
@@ -191,8 +201,8 @@ class SessionService:
         """When something last happened in each session, by its id."""
         rows = await self.store.list_last_event_times([session.id for session in sessions])
         moments = {session.id: session.started_at for session in sessions}
-        for session_id, created_at in rows:
-            moments[session_id] = clock.parse(created_at)
+        for session_id, created_at, happened_at in rows:
+            moments[session_id] = choose_moment(clock.parse(created_at), happened_at)
         return moments
 
     async def find_last_session(
@@ -251,7 +261,7 @@ class SessionService:
         expected_revision: int | None = None,
     ) -> Session:
         """Change name, intent, hint or times; None removes one."""
-        checked = rules.check_meta(changes)
+        checked = self._mask_value(rules.check_meta(changes))
         if expected_revision is not None:
             rules.check_count("expected_revision", expected_revision)
 
@@ -261,8 +271,12 @@ class SessionService:
 
     async def replace_metadata(self, session_id: str, metadata: dict[str, Any]) -> Session:
         """All of it at once, already checked; for imports."""
+        masked = self._mask_value({**metadata, "context": None})
+        masked.pop("context")
+        if "context" in metadata:
+            masked["context"] = self._mask_context(metadata["context"])
         return await self.store.in_transaction(
-            lambda store: changing.replace_metadata(store, session_id, metadata)
+            lambda store: changing.replace_metadata(store, session_id, masked)
         )
 
     async def rename_session(self, session_id: str, name: str) -> Session:
@@ -361,7 +375,8 @@ class SessionService:
     ) -> SessionEvent:
         """Append an event with the next number; a repeated `event_id` returns the stored one."""
         rules.check_sequence(expected_sequence)
-        event = rules.check_event(event_type, role, content, parts, event_id)
+        checked = rules.check_event(event_type, role, content, parts, event_id)
+        event = self._mask_event(checked, parts)
         [answer] = await self.store.append_events(session_id, [event], expected_sequence)
         return make_appended_event(str(session_id).lower(), event, answer)
 
@@ -373,7 +388,10 @@ class SessionService:
         expected_sequence: int | None = None,
     ) -> list[SessionEvent]:
         """All or none: objects with `type`, `role`, `content`, and maybe `parts`, `event_id`."""
-        checked = rules.check_events(events)
+        checked = [
+            self._mask_event(event, given.get("parts"))
+            for event, given in zip(rules.check_events(events), events, strict=True)
+        ]
         if not checked:
             await self.store.get_session(session_id)
             return []
@@ -584,6 +602,8 @@ class SessionService:
     async def update_state(self, session_id: str, scratchpad: dict[str, Any]) -> SessionState:
         """Merge into the scratchpad: objects merge, null removes a key, the rest replaces."""
         patch = rules.check_scratchpad(scratchpad)
+        if self.mask is not None:
+            patch = rules.check_scratchpad(self.mask.mask_value(scratchpad))
         cleared = rules.name_cleared(scratchpad)
         row = await self.store.update_state(session_id, patch, cleared)
         return make_state(row)
@@ -613,8 +633,10 @@ class SessionService:
         self, session_id: str, set_name: str, items: Sequence[str], *, mode: str = "replace"
     ) -> SetChange:
         """Change one context set and notify every listener, or change nothing."""
+        checked = context_sets.check_items(items)
+        masked = self._mask_items(set_name, checked)
         return await self.store.in_transaction(
-            lambda store: changing.change_set(store, session_id, set_name, items, mode)
+            lambda store: changing.change_set(store, session_id, set_name, masked, mode)
         )
 
     async def get_set_change(self, session_id: str, set_name: str) -> SetChange:
@@ -627,7 +649,7 @@ class SessionService:
         self, session_id: str, context: Mapping[str, Sequence[str]]
     ) -> Session:
         """All context sets at once."""
-        checked = context_sets.check_context(context)
+        checked = self._mask_context(context_sets.check_context(context))
         return await self.store.in_transaction(
             lambda store: changing.replace_context(store, session_id, checked)
         )
@@ -644,7 +666,7 @@ class SessionService:
         """Any of these together, all or none."""
 
         async def work(store: SessionStore) -> PatchedSession:
-            inside = SessionService(store.database, owner=self.owner)
+            inside = SessionService(store.database, owner=self.owner, mask=self.mask)
             warnings: list[str | None] = []
             if metadata:
                 await inside.update_metadata(session_id, metadata)
@@ -697,6 +719,30 @@ class SessionService:
         )
 
     # --- within -----------------------------------------------------------------------------------
+
+    def _mask_event(self, event: CheckedEvent, parts: object) -> CheckedEvent:
+        if self.mask is None:
+            return event
+        masked = self.mask.mask_text(event.content)
+        masked_parts = self.mask.mask_value(parts)
+        if masked == event.content and masked_parts == parts:
+            return event
+        return rules.check_event(event.type, event.role, masked, masked_parts, event.id)
+
+    def _mask_value(self, value: dict[str, Any]) -> dict[str, Any]:
+        if self.mask is None:
+            return value
+        masked: dict[str, Any] = self.mask.mask_value(value)
+        return masked
+
+    def _mask_context(self, context: Mapping[str, list[str]]) -> dict[str, list[str]]:
+        return {name: self._mask_items(name, items) for name, items in context.items()}
+
+    def _mask_items(self, set_name: str, items: list[str]) -> list[str]:
+        """The name of a file is the file's: another name would not be found."""
+        if self.mask is None or set_name in context_sets.SETS_OF_FILES:
+            return items
+        return [self.mask.mask_text(item) for item in items]
 
     async def _read_thread_back(self, session_id: str) -> AsyncIterator[Session]:
         """A session and those that it continues, the newest first; so many at most."""

@@ -1,17 +1,18 @@
 """Whether a session is live, idle or ended: the words of every door.
 
 Few clients report their end, so an open session may be long forgotten. One is live while something
-happens in it, or while a program runs that is known to be in it.
+happens in it, or while a program runs that is known to be in it. Its log may say that it was cut
+off: then only a program makes it live.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
 from holdfast.ground import clock
-from holdfast.sessions.model import Session
+from holdfast.ground.frozen import dataclass
+from holdfast.sessions.model import Session, SessionEvent
 
 LIVE_FOR = timedelta(minutes=10)
 StatusWord = Literal["live", "idle", "ended"]
@@ -36,11 +37,23 @@ class SessionStatus:
 
 
 def judge_status(
-    session: Session, last_at: datetime, now: datetime, *, has_process: bool
+    session: Session,
+    last_at: datetime,
+    now: datetime,
+    *,
+    has_process: bool,
+    is_cut_off: bool = False,
 ) -> SessionStatus:
     """`last_at` is when something last happened in it."""
     if session.ended_at is not None:
         return SessionStatus("ended", session.ended_at)
-    if has_process or now - last_at < LIVE_FOR:
+    if has_process or (now - last_at < LIVE_FOR and not is_cut_off):
         return SessionStatus("live")
     return SessionStatus("idle", last_at)
+
+
+def ends_unanswered(event: SessionEvent) -> bool:
+    """Whether the last event of a session says that its turn was left, as a transcript shows."""
+    parts = event.parts or {}
+    was_running = event.type == "tool_call" and parts.get("status") == "running"
+    return was_running or bool(parts.get("turn"))

@@ -1,6 +1,6 @@
 """The only file that turns session verbs into queries.
 
-Rows stay rows here: a hook appends through this file and never loads the dataclasses.
+Rows stay rows here: a hook appends through this file and never loads the types.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from holdfast.errors import HoldfastError
 from holdfast.ground import ids
 from holdfast.sessions import chain, errors, rules
 from holdfast.storage.errors import IdTakenError
-from holdfast.storage.in_transaction import in_transaction
 from holdfast.storage.queries import Room
 
 TYPE_CHECKING = False
@@ -42,6 +41,8 @@ class SessionStore:
 
     async def in_transaction(self, work: Callable[[SessionStore], Awaitable[T]]) -> T:
         """Several queries, all or none, on a store like this one."""
+        from holdfast.storage.in_transaction import in_transaction  # an event alone needs none
+
         return await in_transaction(
             self.database, lambda database: work(SessionStore(database, self._owner))
         )
@@ -176,11 +177,21 @@ class SessionStore:
         rows = await self.database.write(QUERIES["end_session"], *self.owner, known)
         _require_first(rows, session_id)
 
-    async def mark_active(self, session_id: str) -> None:
-        await self.database.write(QUERIES["mark_active"], *self.owner, session_id)
+    async def mark_active(self, session_id: str, at: str | None = None) -> None:
+        """Now, or at a time in the past."""
+        await self.database.write(QUERIES["mark_active"], *self.owner, session_id, at)
 
-    async def hide_session(self, session_id: str) -> None:
-        await self.database.write(QUERIES["hide_session"], *self.owner, session_id)
+    async def link_fork(self, session_id: str, native_id: str) -> str | None:
+        """The session of another native id that this one continues now; None if it did before."""
+        rows = await self.database.write(QUERIES["link_fork"], *self.owner, session_id, native_id)
+        row = get_first(rows)
+        return None if row is None else row[0]
+
+    async def hide_session(self, client: str, native_id: str) -> None:
+        await self.database.write(QUERIES["hide_session"], *self.owner, client, native_id)
+
+    async def show_session(self, client: str, native_id: str) -> None:
+        await self.database.write(QUERIES["show_session"], *self.owner, client, native_id)
 
     async def save_metadata(
         self, session_id: str, metadata: str, topic: str | None, data: str | None

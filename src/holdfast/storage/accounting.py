@@ -13,8 +13,9 @@ with every session, and `holdfast session verify` does more than that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from holdfast.ground.frozen import dataclass
 
 
 @dataclass(frozen=True)

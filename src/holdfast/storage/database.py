@@ -6,13 +6,11 @@ hook or a command drives the coroutine by hand (`drive`) and never pays for `asy
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 PATIENCE_SECONDS = 30.0  # how long a caller waits for a busy store by default
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from typing import Any, Protocol, TypeVar
 
     from holdfast.storage.queries import Query
@@ -70,3 +68,19 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
         return result
     coroutine.close()
     raise RuntimeError("This call has to wait, and no event loop is running. Use `asyncio.run`.")
+
+
+class Failure:
+    """The outcome of a unit of work that went wrong, carried across a thread."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: BaseException):
+        self.error = error
+
+
+def take_outcome(outcome: Any) -> Any:
+    """What a unit of work returned, or its error."""
+    if isinstance(outcome, Failure):
+        raise outcome.error
+    return outcome

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from holdfast.errors import (
     Action,
     Conflict,
@@ -13,6 +11,10 @@ from holdfast.errors import (
     Unavailable,
     shown,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 CREATE_RUNTIME_ROLE = "CREATE ROLE holdfast_runtime NOLOGIN"
 GRANT_RUNTIME_ROLE = "GRANT holdfast_runtime TO …"

@@ -12,14 +12,14 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-import re
 
+from holdfast.ground.patterns import compile_later
 from holdfast.storage.functions_number import NUMBER as NUMBER
 from holdfast.storage.queries import Block, read_blocks
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 KINDS = ("guards", "queries", "adopted")
-FULL_NAME = re.compile(r"create or replace function (\w+\.\w+)\(")
+FULL_NAME = compile_later(r"create or replace function (\w+\.\w+)\(")
 
 
 def read_functions(kind: str) -> list[Block]:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from holdfast.storage.failure import Failure, take_outcome
+from holdfast.storage.database import Failure, take_outcome
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future

@@ -42,6 +42,7 @@ class HookMarks:
                 "count": known.get("count", 0) + 1,
                 "milliseconds": known.get("milliseconds", 0.0) + milliseconds,
                 "chars": known.get("chars", 0) + chars,
+                "handed": known.get("handed", 0) + (chars > 0),
             }
 
         self._change(client, event, count)
@@ -51,11 +52,18 @@ class HookMarks:
         self._change(client, event, lambda known: {"checked_at": time.time()})
 
     def list_marks(self) -> list[Mark]:
+        return [mark for name in self._list_names() if (mark := self._read(name))]
+
+    def list_clients(self) -> list[str]:
+        """Those that were set up, or have fired a hook."""
+        names = [name.partition(".")[0] for name in self._list_names()]
+        return list(dict.fromkeys(names))
+
+    def _list_names(self) -> list[str]:
         try:
-            names = sorted(os.listdir(self.folder))
+            return sorted(os.listdir(self.folder))
         except OSError:
             return []
-        return [mark for name in names if (mark := self._read(name))]
 
     def _read(self, name: str) -> Mark:
         try:
@@ -87,6 +95,22 @@ class HookMarks:
         except FileNotFoundError:
             files.private_folder(self.folder)
             return files.open_regular(path, FLAGS)
+
+
+def measure_age(seconds: float) -> float:
+    """How long this process has run, in seconds, with the start of its interpreter.
+
+    That is most of what a person waits for. Where the system does not say when a process began,
+    it is the time that was measured.
+    """
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        tick = int(fields[19]) + 0.5  # in the middle of it, as far as is known
+        began_at = tick / os.sysconf("SC_CLK_TCK")
+        return max(seconds, time.clock_gettime(time.CLOCK_BOOTTIME) - began_at)
+    except (OSError, ValueError, IndexError, AttributeError):
+        return seconds
 
 
 def _parse(data: bytes) -> Mark:

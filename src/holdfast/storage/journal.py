@@ -8,16 +8,18 @@ newest about its subject.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
 
 from holdfast.ground import canonical, clock, ids
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.off_loop import off_loop
 from holdfast.storage.errors import IdTakenError
 from holdfast.storage.queries import STORAGE as QUERIES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from holdfast.ground.settings import Owner
     from holdfast.storage.database import Database, Row
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 
+from holdfast.errors import InvalidValueError
 from holdfast.ground import files
 
 TYPE_CHECKING = False
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 NAME = "off.json"
 MAX_BYTES = 4 << 20
+UNREADABLE = (
+    "cannot be read, so hooks do not know which sessions are off, and store nothing. "
+    "Restore it, or remove it: then every session is on"
+)
 
 
 class OffSessions:
@@ -56,5 +61,8 @@ class OffSessions:
         data = files.find_bytes(self.path, max_bytes=MAX_BYTES)
         if data is None:
             return {}
-        sessions: Sessions = json.loads(data)
-        return sessions
+        try:
+            sessions: Sessions = json.loads(data)
+            return {client: list(native_ids) for client, native_ids in sessions.items()}
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            raise InvalidValueError(NAME, self.path, UNREADABLE) from None

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import clock
+from holdfast.ground.frozen import dataclass
 from holdfast.storage.queries import STORAGE as QUERIES
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ and the end.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
 MOST_VALUES = 32
@@ -33,14 +33,19 @@ class Block:
 
 def read_blocks(file: str) -> list[Block]:
     """Blocks are separated by blank lines: comment lines (name, then why), then statements."""
+    return [_parse_block(name, text) for name, text in _split_blocks(file)]
+
+
+def _split_blocks(file: str) -> list[tuple[str, str]]:
+    """The name of each block, and the lines below it."""
     with open(file, encoding="utf-8") as opened:
         text = opened.read()
-    return [_parse_block(block) for block in text.strip().split("\n\n-- ")]
+    parts = [part.partition("\n") for part in text.strip().removeprefix("-- ").split("\n\n-- ")]
+    return [(name, rest) for name, _, rest in parts]
 
 
-def _parse_block(block: str) -> Block:
-    name, _, rest = block.removeprefix("-- ").partition("\n")
-    lines = rest.split("\n")
+def _parse_block(name: str, text: str) -> Block:
+    lines = text.split("\n")
     why = [line.removeprefix("-- ") for line in lines if line.startswith("-- ")]
     sql = [line for line in lines if not line.startswith("-- ")]
     statements = "\n".join(sql)
@@ -52,12 +57,12 @@ class Query:
 
     __slots__ = ("_steps", "function", "name", "once", "room", "single", "statements", "why")
 
-    def __init__(self, room: Room, name: str, why: str, sql: str):
-        self.room, self.name, self.why = room, name, why
-        self.function = f"{room.schema}.{name}"
-        self.once = name in room.once
+    def __init__(self, room: Room, block: Block):
+        self.room, self.name, self.why = room, block.name, block.why
+        self.function = f"{room.schema}.{block.name}"
+        self.once = block.name in room.once
         self.single = self.function.removesuffix("s")  # the same verb for one row only
-        statements = [part.strip() for part in sql.split(";\n")]
+        statements = [part.strip() for part in block.sql.split(";\n")]
         self.statements = tuple(statement for statement in statements if statement)
         self._steps: tuple[tuple[str, int], ...] = ()
 
@@ -91,19 +96,23 @@ class Room:
         self.schema, self.once = schema, frozenset(once)
         self.file = os.path.join(os.path.dirname(package_file), "queries.sqlite.sql")
         self.functions = dict(functions or {})
+        self._texts: dict[str, str] = {}
         self._queries: dict[str, Query] = {}
 
     def __getitem__(self, name: str) -> Query:
-        return self.queries[name]
+        """Parsed when it is first asked for: a hook needs a few of many."""
+        if name not in self._queries:
+            self._queries[name] = Query(self, _parse_block(name, self._read_texts()[name]))
+        return self._queries[name]
 
     @property
     def queries(self) -> dict[str, Query]:
-        if not self._queries:
-            blocks = read_blocks(self.file)
-            self._queries = {
-                block.name: Query(self, block.name, block.why, block.sql) for block in blocks
-            }
-        return self._queries
+        return {name: self[name] for name in self._read_texts()}
+
+    def _read_texts(self) -> dict[str, str]:
+        if not self._texts:
+            self._texts = dict(_split_blocks(self.file))
+        return self._texts
 
 
 # What belongs to no room: the outbox, keys of requests, health.

@@ -13,7 +13,6 @@ loaded by every hook, so it loads nothing more.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import stat
@@ -157,8 +156,10 @@ def locate_reserve(home: str) -> str:
 def prepare_reserve(home: str) -> None:
     """For every program that opens the store. A disk without room for it is not an error here."""
     reserve = Reserve(locate_reserve(home))
-    with contextlib.suppress(errors.HoldfastError, OSError):
+    try:
         reserve.prepare()
+    except (errors.HoldfastError, OSError):
+        return
 
 
 def list_refuges(home: str | None, *, make: bool = False) -> Iterator[str]:
@@ -209,13 +210,19 @@ def _is_private(folder: str, *, make: bool) -> bool:
         if not _is_safe_parent(os.stat(os.path.dirname(folder))):
             return False
         if make:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(folder, 0o700)
+            _make_folder(folder)
         found = os.lstat(folder)
     except OSError:
         return False
     is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
     return is_ours and not found.st_mode & 0o077
+
+
+def _make_folder(path: str) -> None:
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        return
 
 
 def _is_safe_parent(found: os.stat_result) -> bool:
@@ -299,8 +306,15 @@ def _write_in_place(fd: int, data: bytes, start: int) -> None:
             written += os.pwrite(fd, data[written:], start + written)
         os.fsync(fd)
     except OSError:
-        with contextlib.suppress(OSError):
-            if start >= HEADER_BYTES:
-                os.pwrite(fd, FREE * max(0, min(written, size - start)), start)
-            os.ftruncate(fd, size)
+        _undo_write(fd, start, written, size)
         raise
+
+
+def _undo_write(fd: int, start: int, written: int, size: int) -> None:
+    """As far as it goes: the error before this one is the one to report."""
+    try:
+        if start >= HEADER_BYTES:
+            os.pwrite(fd, FREE * max(0, min(written, size - start)), start)
+        os.ftruncate(fd, size)
+    except OSError:
+        return

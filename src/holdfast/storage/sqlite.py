@@ -7,7 +7,6 @@ writer is refused at once when another process wrote meanwhile, however long the
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import stat
@@ -26,8 +25,7 @@ from holdfast.errors import (
 )
 from holdfast.ground import files, stamp
 from holdfast.storage import errors, migrate
-from holdfast.storage.database import PATIENCE_SECONDS, drive
-from holdfast.storage.failure import Failure, take_outcome
+from holdfast.storage.database import PATIENCE_SECONDS, Failure, drive, take_outcome
 from holdfast.storage.file_watch import FileWatch
 from holdfast.storage.turn import Turn
 
@@ -157,8 +155,10 @@ def _milliseconds(seconds: float) -> int:
 
 def _close(connection: apsw.Connection) -> None:
     """An error here loses nothing: what was committed is in the log, and the next open moves it."""
-    with contextlib.suppress(apsw.Error):
+    try:
         connection.close()
+    except apsw.Error:
+        return
 
 
 class ForeignDatabase:
@@ -484,13 +484,18 @@ class SqliteDatabase:
     def _empty_log(self) -> None:
         """What was erased is committed, so an error here is not the caller's: it is owed."""
         self.owes_scrub = True
-        with contextlib.suppress(apsw.Error):
-            self.connection.set_busy_timeout(0)
-            try:
-                is_busy, _, _ = self.connection.execute("pragma wal_checkpoint(truncate)").get
-                self.owes_scrub = bool(is_busy)
-            finally:
-                self.connection.set_busy_timeout(_milliseconds(self.patience_seconds))
+        try:
+            self._truncate_log()
+        except apsw.Error:
+            return
+
+    def _truncate_log(self) -> None:
+        self.connection.set_busy_timeout(0)
+        try:
+            is_busy, _, _ = self.connection.execute("pragma wal_checkpoint(truncate)").get
+            self.owes_scrub = bool(is_busy)
+        finally:
+            self.connection.set_busy_timeout(_milliseconds(self.patience_seconds))
 
     def _commit(self, units: Sequence[Unit], begin: Callable[[], bool | None]) -> Any:
         try:

@@ -1,10 +1,10 @@
 """`holdfast hook CLIENT EVENT`: what a client calls while a person waits.
 
-It appends one event, or spools it when the store is busy or down; at the end of a turn it reads the
-client's transcript; and where the client takes it, it prints the document to continue from, and
-nothing else. It never fails, never waits long, and says on stderr only that an event has no data
-folder or could not be kept anywhere. So it imports little, reads no more than there is, and
-suppresses every error after having counted it.
+It appends one event, or spools it when the store is busy or down; at the end of a turn, and before
+a prompt, it reads what is new in the client's transcript; and where the client takes it, it prints
+the document to continue from, and nothing else. It never fails, never waits long, and says on
+stderr only that an event has no data folder or could not be kept anywhere. So it imports little,
+reads no more than there is, and suppresses every error after having counted it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from holdfast.clients.contract import (
     COMPACTED,
     CONTENT_BYTES,
     END,
+    PROMPT,
     SESSION_ENDED,
     SESSION_RESUMED,
     START,
@@ -32,8 +33,9 @@ from holdfast.clients.contract import (
     parse_change,
     parse_origin,
 )
-from holdfast.errors import HoldfastError, InvalidValueError
-from holdfast.ground.settings import Settings, load_settings, sqlite_path
+from holdfast.errors import HoldfastError, InvalidValueError, Unavailable
+from holdfast.ground.settings import Settings, is_sqlite, load_settings
+from holdfast.storage.enrolment import Enrolment
 from holdfast.storage.errors import EventDroppedError
 from holdfast.usecases import capture
 
@@ -51,9 +53,13 @@ PAYLOAD_BYTES = 16 << 20
 SILENCE_SECONDS = 2.0
 READ_SECONDS = 4.0  # however slowly it drips
 WAIT_SECONDS = 1.0  # for the store; what takes longer is spooled
+READ_TRANSCRIPTS_SECONDS = 4.0  # on a server; what is left is read with the next hook
 TEXT_SECONDS = 8.0  # for the document to continue from; clients wait for ten
 DRAIN_LIMIT = 100
-READING = (START, TURN_END, SUBAGENT_END, END)  # moments at which transcripts are read
+READING = (START, PROMPT, TURN_END, SUBAGENT_END, END)  # moments at which transcripts are read
+
+BROUGHT = "--project"  # the mark of a hook that stands in a repository's file
+OPTIONS = ("--json", BROUGHT)  # every command takes the first
 
 FAILED, IGNORED = "hook_failed", "hook_ignored"
 FOUND_AT_HOME = ("HOLDFAST_DATABASE", "HOLDFAST_DEVELOPER")  # where they are not set
@@ -68,13 +74,13 @@ def main(arguments: Sequence[str]) -> int:
     """Always 0: whatever goes wrong here, the agent goes on."""
     client = None
     started_at = time.monotonic()
-    given = [argument for argument in arguments if argument != "--json"]  # every command takes it
+    given = [argument for argument in arguments if argument not in OPTIONS]
     try:
         if len(given) == 2:
             client = find_client(given[0])
         if client is None:
             raise InvalidValueError("hook", given, "is not wired to a client that is known")
-        handle(client, given[1], started_at)
+        handle(client, given[1], started_at, is_brought=BROUGHT in arguments)
     except BaseException as error:  # Ctrl-C as well: it was meant for the agent
         name = client.NAME if client else None
         _log_failure(error, name)
@@ -82,23 +88,39 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def handle(client: Client, event_name: str, started_at: float) -> None:
-    """Store the event that the client writes to stdin, and answer it where an answer is taken."""
+def handle(client: Client, event_name: str, started_at: float, *, is_brought: bool = False) -> None:
+    """Store the event that the client writes to stdin, and answer it where an answer is taken.
+
+    `is_brought`: a repository has wired the hook, so the person who pulled it has not said yes.
+    """
+    loaded = _find_settings()
+    is_wanted = not is_brought or _has_agreed(loaded)
     try:
         payload = read_payload(0)
     except UnreadableError as error:
+        if not is_wanted:
+            return
         reject(client, event_name, error)
         raise
+    if not is_wanted:
+        return
     if payload is None:
         raise InvalidValueError("payload", "", "is not a JSON object")
-    loaded = _find_settings()
-    text = take_payload(client, event_name, payload, loaded)
+    text = take_payload(client, event_name, _place(client, payload), loaded)
     if text:
         print(client.reply(event_name, text), flush=True)
     if loaded and event_name in list_known(client):
         home = loaded[0].home
         seconds = time.monotonic() - started_at
         _leave_mark(home, client, event_name, payload, seconds, len(text or ""))
+
+
+def _place(client: Client, payload: dict[str, Any]) -> dict[str, Any]:
+    """A session stays where it began, wherever its agent has changed to since."""
+    project = os.environ.get(client.PROJECT_VARIABLE or "", "")
+    if not os.path.isabs(project) or not isinstance(payload.get("cwd"), str):
+        return payload
+    return {**payload, "cwd": project}
 
 
 def take_payload(
@@ -142,21 +164,41 @@ def _take_records(
 ) -> str | None:
     from holdfast.app import App  # not where a hook has nothing to do
 
-    if sqlite_path(settings.database) is None:
+    if not is_sqlite(settings.database):
         _silence()
     text = None
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
+        if not os.path.isdir(origin.cwd) and not _has_consent(app, origin):
+            return None
+        can_store = True
         if event_name in _list_reading(client):
-            _read_transcripts(app, client, event_name, payload, origin)
+            can_store = _read_transcripts(app, client, event_name, payload, origin)
         is_asked = event_name == client.TEXT_EVENT or payload.get("source") == COMPACTED
         if is_asked and os.path.isdir(origin.cwd):
             # Before a request is stored: it is about what came before it.
             text = _make_text(app, client, origin, payload)
         for record in records:
-            _store_or_spool(app, record)
+            if can_store:
+                _store_or_spool(app, record)
+            else:  # a person has waited for the store once
+                app.spool.add(record)
     if app.left_behind:
         _leave_at_once(client, event_name, text)
     return text
+
+
+def _has_consent(app: App, origin: HookOrigin) -> bool:
+    """Of a folder that is gone: hooks worked there, or somebody has wired one that works anywhere.
+
+    While the store cannot be asked, what is told waits in the spool.
+    """
+    if Enrolment(app.settings.home).list_folders() is None:
+        return True
+    try:
+        return app.run(capture.is_known(app, origin))
+    except Exception as error:
+        _log_failure(error, origin.client)
+        return True
 
 
 def _leave_at_once(client: Client, event_name: str, text: str | None) -> None:
@@ -202,23 +244,38 @@ def _spool_until_fixed(
 
 def _read_transcripts(
     app: App, client: Client, event_name: str, payload: dict[str, Any], origin: HookOrigin
-) -> None:
-    """What cannot be read or stored now is read at the next end of a turn, or at the next start."""
-    from holdfast.usecases import catching_up
+) -> bool:
+    """Whether an event can be stored now, as far as it was tried.
 
+    What cannot be read or stored now is read at the next end of a turn, or at the next start.
+    """
     path = payload.get("transcript_path")
-    is_start = client.MOMENTS[event_name] == START
-    if not is_start and not (isinstance(path, str) and os.path.exists(path)):
-        return
+    moment = client.MOMENTS[event_name]
+    if moment != START and not (isinstance(path, str) and os.path.exists(path)):
+        return True
     try:
         if not _is_spool_free(app):  # what waits there came first
-            return
-        if is_start:
-            app.run(catching_up.catch_up(app, client, origin))
-        else:
-            app.run(catching_up.capture_turn(app, client, origin, str(path)))
+            return False
+        _read_at(moment, app, client, origin, str(path))
     except Exception as error:
         _log_failure(error, client.NAME)
+        return not isinstance(error, Unavailable)
+    return True
+
+
+def _read_at(moment: str, app: App, client: Client, origin: HookOrigin, path: str) -> None:
+    if moment == PROMPT and not app.run(capture.has_news(app, client, origin, path)):
+        return
+    from holdfast.usecases import catching_up  # few prompts come after something unread
+
+    seconds = READ_TRANSCRIPTS_SECONDS
+    if moment == START:
+        app.run(catching_up.catch_up(app, client, origin), seconds)
+        return
+    if moment == PROMPT:
+        seconds = WAIT_SECONDS
+    turn = catching_up.capture_turn(app, client, origin, path, is_end=moment == END)
+    app.run(turn, seconds)
 
 
 def _make_text(app: App, client: Client, origin: HookOrigin, payload: dict[str, Any]) -> str | None:
@@ -233,7 +290,7 @@ def _make_text(app: App, client: Client, origin: HookOrigin, payload: dict[str, 
     before = signal.signal(signal.SIGALRM, give_up)
     signal.setitimer(signal.ITIMER_REAL, TEXT_SECONDS)
     try:
-        return app.run(handing_over.hand_over(app, client, origin, payload))
+        return app.run(handing_over.hand_over(app, client, origin, payload), TEXT_SECONDS)
     except Exception as error:
         _log_failure(error, client.NAME)
         return None
@@ -251,13 +308,13 @@ def _leave_mark(
     chars: int,
 ) -> None:
     """When it fired last, for a person who asks whether it does."""
-    from holdfast.storage.hook_marks import HookMarks
+    from holdfast.storage.hook_marks import HookMarks, measure_age
 
     marks = HookMarks(home)
     if payload.get("session_id") == CHECK_ID:
         marks.record_check(client.NAME, event_name)
     elif payload.get("hook_event_name") == event_name:
-        marks.record(client.NAME, event_name, 1000 * seconds, chars)
+        marks.record(client.NAME, event_name, 1000 * measure_age(seconds), chars)
 
 
 def read_payload(descriptor: int) -> dict[str, Any] | None:
@@ -272,6 +329,8 @@ def read_payload(descriptor: int) -> dict[str, Any] | None:
         size += len(chunk)
         if not chunk:
             break
+        if size > PAYLOAD_BYTES and time.monotonic() > deadline:
+            break  # it never ends
         if size > PAYLOAD_BYTES:
             # Read on all the same: some clients do not survive a pipe that is not emptied.
             data.clear()
@@ -291,17 +350,19 @@ def read_payload(descriptor: int) -> dict[str, Any] | None:
 def reject(client: Client, event_name: str, error: UnreadableError) -> None:
     """Count a hook that cannot be read, and keep it where a person can look at it."""
     from holdfast.app import App
+    from holdfast.ground.masking import Mask
 
     text = str(error.value)
     is_hook = '"hook_event_name"' in text and f'"{event_name}"' in text
     if event_name not in client.EVENTS or not is_hook:
         return
     payload = cut_to_fit(make_storable(text), CONTENT_BYTES)
-    record = {"client": client.NAME, "hook": event_name, "payload": payload}
     try:
         settings, _ = _load_settings()
     except InvalidValueError as no_home:
         raise EventDroppedError(no_home.message) from None
+    masked = Mask(settings.home).mask_text(payload)
+    record = {"client": client.NAME, "hook": event_name, "payload": masked}
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
         app.spool.keep(record, error)
 
@@ -447,6 +508,11 @@ def _find_settings() -> LoadedSettings | None:
         return _load_settings()
     except InvalidValueError:
         return None
+
+
+def _has_agreed(loaded: LoadedSettings | None) -> bool:
+    """Whether this person has ever run `init`."""
+    return loaded is not None and Enrolment(loaded[0].home).list_folders() is not None
 
 
 def _load_settings(**known: str) -> LoadedSettings:

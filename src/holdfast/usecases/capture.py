@@ -1,6 +1,6 @@
 """What happens in a client becomes an event of its session, or a change of it.
 
-This is the path of a hook, so it loads no dataclasses. Hooks fire in every folder, so what is only
+This is the path of a hook, so it loads no services. Hooks fire in every folder, so what is only
 needed where one has something to store is loaded there.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from holdfast.clients.contract import SESSION_ENDED, SESSION_RESUMED
-from holdfast.errors import HoldfastError
 from holdfast.ground import ids
+from holdfast.ground.masking import Mask
 from holdfast.ground.settings import Owner
 from holdfast.sessions import rules
 from holdfast.sessions.errors import EventConflictError, SessionEndedError
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import Any
 
-    from holdfast.clients.contract import HookEvent, HookOrigin
+    from holdfast.app import App
+    from holdfast.clients.contract import Client, HookEvent, HookOrigin
     from holdfast.ground.settings import Settings
     from holdfast.sessions.rules import CheckedEvent
     from holdfast.sessions.store import SessionStore
     from holdfast.storage.database import Database
 
+NEWS_BYTES = 1 << 18  # of a transcript that are looked through before a prompt
 OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
 OWNER_SETTINGS = {"HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER"}
 
@@ -48,6 +50,7 @@ def register_process(settings: Settings, origin: HookOrigin) -> bool:
         "developer": settings.developer,
         "client": origin.client,
         "native_id": origin.native_id,
+        "worktree": locate_worktree(origin.cwd),
     }
     if origin.call_id is not None:
         processes.record_call(origin.call_id, row)
@@ -57,19 +60,51 @@ def register_process(settings: Settings, origin: HookOrigin) -> bool:
     before = processes.register(process, row)
     if before is None or before == row:
         return False
-    return {**before, "native_id": origin.native_id} == row
+    there = {name: row[name] for name in ("native_id", "worktree")}
+    return {**before, **there} == row
 
 
 def is_wanted(settings: Settings, origin: HookOrigin) -> bool:
     """Whether hooks work where this one fired, and its session is not kept out of everything.
 
-    A folder that is gone belongs to a session that was captured while it was there.
+    Of a folder that is gone only the store knows whether they did.
     """
     if OffSessions(settings.home).has(origin.client, origin.native_id):
         return False
     if not os.path.isdir(origin.cwd):
         return True
     return Enrolment(settings.home).find(locate_worktree(origin.cwd)) is not None
+
+
+async def is_known(app: App, origin: HookOrigin) -> bool:
+    """Whether something of a session was stored, because hooks worked in its folder."""
+    store = app.scope.session_store
+    return await store.find_last_native(origin.client, origin.native_id) is not None
+
+
+async def has_news(app: App, client: Client, origin: HookOrigin, path: str) -> bool:
+    """Whether a transcript may have something to keep that was not read, and so comes first.
+
+    Clients write lines of their own between two turns: those are told by what they have not. A
+    cursor without a position says nothing, so the reader has to look.
+    """
+    from holdfast.ground import files
+
+    name = os.path.basename(path)
+    store = app.scope.session_store
+    cursor, _ = await store.find_capture(origin.client, origin.native_id, name)
+    position = cursor.get("position", -1)
+    size = os.stat(path).st_size
+    if position == size:
+        return False
+    if not 0 <= position < size <= position + NEWS_BYTES:
+        return True
+    fd = files.open_regular(path, os.O_RDONLY)
+    try:
+        data = os.pread(fd, NEWS_BYTES, position)
+    finally:
+        os.close(fd)
+    return any(sign in data for sign in client.NEWS)
 
 
 def make_record(
@@ -80,7 +115,7 @@ def make_record(
     Fields that depend on `unknown` settings stay empty; the process that stores it sets them.
     """
     worktree = locate_worktree(event.cwd)
-    content, parts = mask_secrets(event.content, event.parts, settings.home)
+    mask = Mask(settings.home)
     store = None
     if "HOLDFAST_DATABASE" not in unknown:
         store = mark_store(settings.database, settings.home)
@@ -95,8 +130,8 @@ def make_record(
             "id": event.event_id,
             "type": event.event_type,
             "role": event.role,
-            "content": content,
-            "parts": parts,
+            "content": mask.mask_text(event.content),
+            "parts": mask.mask_value(event.parts),
             "mark": _make_mark(event),
         },
     }
@@ -169,13 +204,7 @@ async def _store_unmatched(
     native = record["client"], record["native_id"]
 
     async def store_once(inside: SessionStore) -> None:
-        if await inside.has_event(event.id):
-            return
-        state, revision = await inside.find_capture(*native)
-        told, is_known = transcripts.take_told(state, mark)
-        if not await inside.save_capture(*native, told, revision):
-            raise transcripts.make_raced_error(record["native_id"])
-        if is_known:
+        if await transcripts.note_text(inside, native, mark, event.id, transcripts.TOLD):
             return
         session_id = await inside.find_native_id(*native)
         if session_id is None:
@@ -194,7 +223,7 @@ async def _store_change(store: SessionStore, record: dict[str, Any]) -> None:
         if session_id is not None:
             await store.end_session(session_id)
         return
-    from holdfast.sessions import changing  # it loads dataclasses, and few hooks report a change
+    from holdfast.sessions import changing  # it loads much, and few hooks report a change
 
     await store.in_transaction(lambda inside: changing.resume_native(inside, client, native_id))
 
@@ -226,46 +255,41 @@ async def start_session(store: SessionStore, fields: dict[str, Any]) -> str:
     return session.id
 
 
-async def mark_rewound(store: SessionStore, session_id: str, event_ids: Sequence[str]) -> None:
+async def link_fork(store: SessionStore, client: str, native_id: str, forked_from: str) -> None:
+    """A session that goes on from a copy of another one has what that one noted, too."""
+    from holdfast.sessions import changing
+
+    async def link(inside: SessionStore) -> None:
+        session_id = await inside.find_native_id(client, native_id)
+        if session_id is None:
+            return
+        origin = await inside.link_fork(session_id, forked_from)
+        if origin is not None:
+            await changing.continue_in(inside, session_id, origin)
+
+    await store.in_transaction(link)
+
+
+async def mark_rewound(
+    store: SessionStore, session_id: str, event_ids: Sequence[str], is_rewound: bool
+) -> None:
     """Requests that a person took back stay in the log, and nobody is reminded of them."""
     from holdfast.sessions import changing
 
-    await store.in_transaction(lambda inside: changing.add_rewound(inside, session_id, event_ids))
+    await store.in_transaction(
+        lambda inside: changing.mark_rewound(inside, session_id, event_ids, is_rewound)
+    )
 
 
 # --- what is kept of an event ---------------------------------------------------------------------
 
 
-def mask_secrets(
-    content: str, parts: dict[str, Any] | None, home: str
-) -> tuple[str, dict[str, Any] | None]:
-    """A log of an agent's work holds all that passed by, keys and passwords too."""
-    from holdfast.ground.redaction import find_secrets, redact, redact_value
-
-    copied_parts, found_in_parts = redact_value(parts)
-    if not found_in_parts and not find_secrets(content):
-        return content, copied_parts
-    key = _find_mask_key(home)  # most events need none, and so neither its file nor its code
-    masked_parts, _ = redact_value(parts, key=key)
-    return redact(content, key=key).text, masked_parts
-
-
-def _find_mask_key(home: str) -> bytes:
-    """Of the data folder, so that the same secret is known again; a random one without it."""
-    from holdfast.ground.fence import fence_key
-
-    try:
-        return fence_key(home)
-    except (OSError, HoldfastError):
-        return os.urandom(16)
-
-
 def _make_mark(event: HookEvent) -> list[str] | None:
     if event.key is not None or event.event_type in (SESSION_RESUMED, SESSION_ENDED):
         return None
-    from holdfast.usecases.transcripts import mark_text
+    from holdfast.usecases.transcripts import mark_event
 
-    return mark_text(event.event_type, event.content)
+    return mark_event(event.event_type, event.content, event.parts)
 
 
 def _name_known(owner: Owner, event_id: object) -> object:

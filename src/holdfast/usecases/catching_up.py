@@ -1,6 +1,6 @@
 """When transcripts are read: at the end of a turn, and at a start for what was cut off before.
 
-This is the path of a hook, so it loads no dataclasses.
+This is the path of a hook, so it loads no services.
 """
 
 from __future__ import annotations
@@ -8,26 +8,37 @@ from __future__ import annotations
 import os
 import time
 
-from holdfast.clients import get_reader
+from holdfast.clients import find_client, get_reader
+from holdfast.errors import StoreBusyError
 from holdfast.storage.enrolment import Enrolment
+from holdfast.storage.hook_marks import HookMarks
 from holdfast.storage.off_sessions import OffSessions
+from holdfast.storage.processes import Processes
 from holdfast.usecases import capture, transcripts
 from holdfast.usecases.location import locate_branch, locate_worktree
+from holdfast.usecases.transcripts import CapturedSession
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.app import App
     from holdfast.clients.contract import Client, HookOrigin
+    from holdfast.clients.transcript import TranscriptFile
+    from holdfast.sessions.store import SessionStore
+
+    Found = list[tuple[CapturedSession, TranscriptFile]]
 
 LOOK_BACK_SECONDS = 30 * 24 * 3600.0
 BY_HAND_SECONDS = 24 * 3600.0  # where somebody has wired hooks, and did not say since when
 CATCH_UP_SECONDS = 2.0
+NEWEST_SECONDS = 0.5  # of which, for the newest transcript
+READ_UP_TO = "read_up_to"  # in the state of a session: when its transcript had changed last
 
 
 async def catch_up(app: App, client: Client, origin: HookOrigin) -> None:
     """Store what the transcripts of this folder's sessions have and the log has not.
 
-    A client that was killed said nothing at its end, and a hook may have found no program.
+    A client that was killed said nothing at its end, and a hook may have found no program. Whoever
+    goes on may do so in another client, so those of all that were set up are read, its own first.
     """
     worktree = locate_worktree(origin.cwd)
     enrolled = Enrolment(app.settings.home).find(worktree)
@@ -36,23 +47,91 @@ async def catch_up(app: App, client: Client, origin: HookOrigin) -> None:
     since = float(enrolled["since"])
     look_back = LOOK_BACK_SECONDS if since else BY_HAND_SECONDS
     since = max(since, time.time() - look_back)
-    reader = get_reader(client)
-    off = OffSessions(app.settings.home)
-    store = app.scope.sessions.store
+    store = app.scope.session_store
     until = time.monotonic() + CATCH_UP_SECONDS  # opening the store may have taken long
-    for found in reader.list_transcripts(worktree, _find_person_folder(), since):
-        if off.has(client.NAME, found.native_id) or time.monotonic() > until:
+    for other in _list_clients(app.settings.home, client):
+        reader = get_reader(other)
+        found = reader.list_transcripts(worktree, _find_person_folder(), since)
+        sessions = [(make_captured(app, other, each.native_id, worktree), each) for each in found]
+        await _catch_up_with(app, store, sessions, until)
+
+
+def _list_clients(home: str, own: Client) -> list[Client]:
+    others = [name for name in HookMarks(home).list_clients() if name != own.NAME]
+    return [own, *(client for name in others if (client := find_client(name)))]
+
+
+async def _catch_up_with(app: App, store: SessionStore, sessions: Found, until: float) -> None:
+    """Oldest first, as it happened; but the newest is what the next session goes on with."""
+    off = OffSessions(app.settings.home)
+    running = Processes(app.settings.home).list_running()
+    sessions.sort(key=lambda pair: pair[1].changed_at)
+    for session, transcript in sessions:
+        limit = until if transcript is sessions[-1][1] else until - NEWEST_SECONDS
+        if time.monotonic() > limit or off.has(session.client.NAME, session.native_id):
             continue
-        session = make_captured(app, client, found.native_id, worktree)
-        await transcripts.capture_all(store, session, found.path, until)
+        is_running = any(map(session.is_in, running))
+        try:
+            await _catch_up_session(store, session, transcript, limit, is_running=is_running)
+        except StoreBusyError:  # another process captures the same session
+            continue
 
 
-async def capture_turn(app: App, client: Client, origin: HookOrigin, path: str) -> None:
-    """Store what is new in the transcript that a hook names."""
+async def _catch_up_session(
+    store: SessionStore,
+    session: CapturedSession,
+    found: TranscriptFile,
+    until: float,
+    *,
+    is_running: bool,
+) -> None:
+    """One that was read to its end is not opened again until it changes."""
+    native = session.client.NAME, session.native_id
+    state, _ = await store.find_capture(*native)
+    if state.get(READ_UP_TO) == found.changed_at:
+        return
+    is_known = await store.find_native_id(*native) is not None
+    main = await transcripts.capture_all(store, session, found.path, until)
+    is_whole = time.monotonic() < until
+    if is_whole:
+        await transcripts.capture_end(
+            store, session, main, is_known=is_known, is_running=is_running
+        )
+    await _put_back(store, session)
+    if is_whole and not is_running:
+        state, revision = await store.find_capture(*native)
+        await store.save_capture(*native, {**state, READ_UP_TO: found.changed_at}, revision)
+
+
+async def _put_back(store: SessionStore, session: CapturedSession) -> None:
+    """What was read now is not what happened last: another session may have gone on since."""
+    from holdfast.ground import clock  # not at every end of a turn
+
+    try:
+        moment = min(clock.from_text(session.last_at), clock.now())
+    except ValueError:  # nothing was read, or no such day exists
+        return
+    session_id = await store.find_native_id(session.client.NAME, session.native_id)
+    if session_id is not None:
+        await store.mark_active(session_id, clock.to_text(moment))
+
+
+async def capture_turn(
+    app: App, client: Client, origin: HookOrigin, path: str, *, is_end: bool = False
+) -> None:
+    """Store what is new in the transcript that a hook names; `is_end`: of its session."""
     session = make_captured(app, client, origin.native_id, locate_worktree(origin.cwd))
-    store = app.scope.sessions.store  # opened before the time counts
+    store = app.scope.session_store  # opened before the time counts
     until = time.monotonic() + CATCH_UP_SECONDS
-    await transcripts.capture_all(store, session, path, until)
+    main = await transcripts.capture_all(store, session, path, until)
+    if is_end:
+        await transcripts.capture_end(store, session, main, is_known=True, is_running=False)
+
+
+def find_transcript(client: Client, native_id: str, worktree: str) -> str | None:
+    """The transcript of a session, as far as its client still has it."""
+    found = get_reader(client).list_transcripts(worktree, _find_person_folder(), since=0.0)
+    return next((each.path for each in found if each.native_id == native_id), None)
 
 
 def _find_person_folder() -> str:
@@ -61,7 +140,7 @@ def _find_person_folder() -> str:
 
 def make_captured(
     app: App, client: Client, native_id: str, worktree: str | None
-) -> transcripts.CapturedSession:
+) -> CapturedSession:
     settings = app.settings
     record = {
         "client": client.NAME,
@@ -70,7 +149,7 @@ def make_captured(
         "worktree": worktree,
         "git_branch": locate_branch(worktree),
     }
-    return transcripts.CapturedSession(
+    return CapturedSession(
         client,
         get_reader(client),
         native_id,

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import NotFound, Refused
 from holdfast.ground.errors import GitFailedError, GitMissingError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from holdfast.app import App
     from holdfast.bundles.model import Bundle
     from holdfast.sessions.model import Session
     from holdfast.workstreams.service import WorkstreamService
 
-PHASE = "implementation"
+PHASE, PLANNING = "implementation", "planning"
 SPACE_BETWEEN = 20  # empty lines, and the number of what is left out
 
 
@@ -67,24 +68,33 @@ async def make_document(
     session_id: str | None = None,
     continues: str | None = None,
     has_sets: bool = True,
+    window: str | None = None,
+    phase: str = PHASE,
 ) -> str:
     """About that session, else about the last one of the worktree; empty where nothing is known.
 
     A broken repository keeps nobody from continuing.
     """
     work = app.workstreams(worktree) if worktree else None
+    if work:
+        await work.begin(phase)  # bundles are loaded meanwhile
     try:
         bundle, _ = await build_bundle(
             app,
             work,
-            PHASE,
+            phase,
             session_id=session_id,
             worktree=worktree,
             continues=continues,
             has_sets=has_sets,
+            window=window,
+            keeps_empty=False,
         )
     except (NotFound, Refused):
         return ""
+    finally:
+        if work:
+            work.abandon()
     says_something = any(shown.items for shown in bundle.sections)
     return bundle.text if says_something else ""
 

@@ -1,13 +1,16 @@
 """The document to continue from, handed to a client's model by a hook, once per context window.
 
 A window begins with a session, when a person clears it, and after a compaction. A session that its
-client resumes has the text of the first time in its history.
+client resumes has the text of the first time in its history, and is told only what has happened in
+another session since.
 """
 
 from __future__ import annotations
 
 import time
 
+from holdfast.bundles.model import KEPT, LOST
+from holdfast.clients import get_reader
 from holdfast.clients.contract import COMPACTED
 from holdfast.sessions.model import make_session
 from holdfast.usecases import continuation, transcripts
@@ -20,9 +23,12 @@ if TYPE_CHECKING:
 
     from holdfast.app import App
     from holdfast.clients.contract import Client, HookOrigin
+    from holdfast.sessions.model import Session
     from holdfast.sessions.store import SessionStore
 
 AGAIN_SECONDS = 5.0  # the same start cannot come again so soon
+TAKEN_SECONDS = 10.0  # after that, whoever has taken a window was stopped
+RESUMED = "resume"
 NEW_WINDOWS = ("startup", "clear", "fork", COMPACTED)
 
 
@@ -32,54 +38,97 @@ async def hand_over(
     """The text for the model of a window that has none yet; None where there is nothing to say.
 
     The window is taken first, also where there is nothing to say: where a hook is set up twice,
-    both processes ask at once, and a session that is resumed needs no text about itself.
+    both processes ask at once, and a session that is resumed needs no text about itself. A process
+    that does not get to its end has taken it for a short time only.
     """
-    store = app.scope.sessions.store
+    store = app.scope.session_store
     native = client.NAME, origin.native_id
-    if not await _take_window(store, native, payload):
+    worktree = locate_worktree(origin.cwd)
+    row = await store.find_last_native(*native)
+    own = make_session(row) if row else None
+    newer = await _find_newer(app, own, worktree)
+    if not await _take_window(store, native, payload, newer):
         return None
-    text = await continuation.make_document(
-        app,
-        locate_worktree(origin.cwd),
-        session_id=await store.find_native_id(*native),
-        continues=await _find_continued(app, client, origin, payload),
-    )
+    state, _ = await store.find_capture(*native)
+    is_lost = payload.get("source") == COMPACTED or bool(state.get(transcripts.LOST))
+    is_lost = is_lost and not client.KEEPS_REQUESTS
+    about = await _find_subject(app, own, newer, is_lost=is_lost)
+    phase = continuation.PHASE
+    if get_reader(client).is_planning(payload):
+        phase = continuation.PLANNING
+    text = await continuation.make_document(app, worktree, phase=phase, **about)
+    await _finish_window(store, native)
     return text or None
 
 
+async def _find_newer(app: App, own: Session | None, worktree: str | None) -> Session | None:
+    """Another session of this folder in which something happened after this one's last event."""
+    if own is None or worktree is None:
+        return None
+    last = await app.scope.sessions.find_last_session(worktree)
+    is_own = last is None or (last.client, last.native_id) == (own.client, own.native_id)
+    return None if is_own else last
+
+
+async def _find_subject(
+    app: App, own: Session | None, newer: Session | None, *, is_lost: bool
+) -> dict[str, Any]:
+    """What the text is about: what was lost from the window, and nothing that is still in it.
+
+    After a compaction that is the session itself, unless its client keeps what the person asked
+    for. Else it is what happened elsewhere since, or what came before the session began, however
+    often it was resumed: for the same session, so that the bytes stay as they were.
+    """
+    if own is None:
+        return {}
+    if is_lost:
+        return {"session_id": own.id, "continues": own.id, "window": LOST}
+    if newer is not None:
+        return {"continues": newer.id}
+    thread = await app.scope.sessions.list_thread(own.id)
+    first = next(each for each in thread if each.native_id == own.native_id)
+    return {"session_id": first.id, "window": KEPT}
+
+
 async def _take_window(
-    store: SessionStore, native: tuple[str, str], payload: Mapping[str, Any]
+    store: SessionStore,
+    native: tuple[str, str],
+    payload: Mapping[str, Any],
+    newer: Session | None,
 ) -> bool:
     """Whether it is taken now; tried again where another process captures the same session."""
     asked = {"source": payload.get("source"), "prompt": payload.get("prompt_id")}
+    about = newer.id if newer else None
     for _ in range(transcripts.TRIES):
         state, revision = await store.find_capture(*native)
-        if _is_handed(state.get(transcripts.HANDED), asked):
+        if _is_handed(state.get(transcripts.HANDED), asked, about):
             return False
-        taken = {**state, transcripts.HANDED: {"asked": asked, "at": time.time()}}
-        if await store.save_capture(*native, taken, revision):
+        handed = {"asked": asked, "at": time.time(), "about": about, "is_done": False}
+        if await store.save_capture(*native, {**state, transcripts.HANDED: handed}, revision):
             return True
     return False
 
 
-def _is_handed(handed: Mapping[str, Any] | None, asked: Mapping[str, Any]) -> bool:
+async def _finish_window(store: SessionStore, native: tuple[str, str]) -> None:
+    for _ in range(transcripts.TRIES):
+        state, revision = await store.find_capture(*native)
+        handed = {**(state.get(transcripts.HANDED) or {}), "is_done": True}
+        done = {**state, transcripts.HANDED: handed, transcripts.LOST: False}
+        if await store.save_capture(*native, done, revision):
+            return
+
+
+def _is_handed(
+    handed: Mapping[str, Any] | None, asked: Mapping[str, Any], about: str | None
+) -> bool:
+    """Once for a window; once more where it is resumed after something happened elsewhere."""
     if handed is None:
+        return False
+    seconds = time.time() - float(handed["at"])  # less than nothing where the clock was set back
+    if not handed["is_done"]:
+        return 0 <= seconds < TAKEN_SECONDS
+    if asked["source"] == RESUMED and about and about != handed["about"]:
         return False
     if asked["source"] not in NEW_WINDOWS:
         return True
-    seconds = time.time() - float(handed["at"])
-    return bool(handed["asked"] == asked) and seconds < AGAIN_SECONDS
-
-
-async def _find_continued(
-    app: App, client: Client, origin: HookOrigin, payload: Mapping[str, Any]
-) -> str | None:
-    """The client's own session where it goes on after a compaction or an end, else the last one."""
-    store = app.scope.sessions.store
-    if payload.get("source") == COMPACTED:
-        return await store.find_native_id(client.NAME, origin.native_id)
-    row = await store.find_last_native(client.NAME, origin.native_id)
-    if row is None:
-        return None
-    session = make_session(row)
-    return session.id if session.ended_at else None
+    return bool(handed["asked"] == asked) and 0 <= seconds < AGAIN_SECONDS

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from holdfast.ground.frozen import replace
 from holdfast.ground.text import cut
 from holdfast.ground.tokens import CHARS_PER_TOKEN
 

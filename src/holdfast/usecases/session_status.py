@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from holdfast.ground import clock
-from holdfast.sessions.status import SessionStatus, judge_status
 from holdfast.storage.processes import Processes
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from holdfast.scope import Scope
     from holdfast.sessions.model import Session
+    from holdfast.sessions.status import SessionStatus
 
 
 async def find_statuses(
     scope: Scope, home: str, sessions: Sequence[Session]
 ) -> dict[str, SessionStatus]:
-    """By the id of each session; one query and one look at a folder for all of them."""
+    """By the id of each session; one query and one look at a folder for most of them."""
+    from holdfast.sessions.status import judge_status  # a hook only asks whether one is running
+
     is_any_open = any(session.ended_at is None for session in sessions)
     last_moments = {}
     busy = Busy()
@@ -26,15 +27,25 @@ async def find_statuses(
         last_moments = await scope.sessions.find_last_moments(sessions)
         busy = find_busy(home)
     now = clock.now()
-    return {
-        session.id: judge_status(
-            session,
-            last_moments.get(session.id, session.started_at),
-            now,
-            has_process=busy.has(session),
-        )
-        for session in sessions
-    }
+    statuses = {}
+    for session in sessions:
+        last_at = last_moments.get(session.id, session.started_at)
+        has_process = busy.has(session)
+        status = judge_status(session, last_at, now, has_process=has_process)
+        if status.word == "live" and not has_process and await _is_cut_off(scope, session):
+            status = judge_status(session, last_at, now, has_process=False, is_cut_off=True)
+        statuses[session.id] = status
+    return statuses
+
+
+async def _is_cut_off(scope: Scope, session: Session) -> bool:
+    """Asked of the few that something happened in a moment ago."""
+    from holdfast.sessions.status import ends_unanswered
+
+    if session.native_id is None:
+        return False
+    events = await scope.sessions.list_turn_events(session.id, max_turns=1, max_events=1)
+    return any(map(ends_unanswered, events))
 
 
 async def find_status(scope: Scope, home: str, session: Session) -> SessionStatus:

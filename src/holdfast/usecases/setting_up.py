@@ -8,16 +8,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
 from holdfast.clients import CLIENTS, find_client, probing, shim
+from holdfast.clients.contract import PROMPT
 from holdfast.clients.errors import NoClientError, ProgramMissingError
 from holdfast.clients.installation import ConfigChange, Installation
-from holdfast.clients.probing import ClientCheck, FoundClient
-from holdfast.clients.setup import ClientSetup, ConfigEdit, SetupPlace, find_setup
+from holdfast.clients.probing import ClientCheck, FoundClient, HookCheck, Report
+from holdfast.clients.setup import (
+    ClientSetup,
+    ConfigEdit,
+    SetupPlace,
+    find_setup,
+    list_hook_commands,
+)
 from holdfast.errors import HoldfastError
+from holdfast.ground.frozen import dataclass, field, replace
 from holdfast.ground.settings import Settings, load_settings
 from holdfast.ground.tokens import tokens_of
+from holdfast.sessions import rules
 from holdfast.storage.enrolment import Enrolment
 
 
@@ -74,6 +83,7 @@ def make_plan(
     settings: Settings, place: SetupPlace, names: Sequence[str] = (), *, in_project: bool = False
 ) -> SetupPlan:
     """Of the named clients, or of all that are found; nothing is written."""
+    rules.check_worktree(place.worktree)  # of another one no hook could store anything
     program = shim.find_program(settings.home, place.environment.get("PATH"))
     if program is None:
         raise ProgramMissingError()
@@ -115,21 +125,26 @@ def _is_enrolled(home: str, worktree: str) -> bool:
     return enrolment.list_folders() is not None and enrolment.find(worktree) is not None
 
 
-def apply_plan(plan: SetupPlan) -> SetupResult:
+def apply_plan(plan: SetupPlan, report: Report) -> SetupResult:
     """Write it; a client whose files cannot be written is as it was."""
-    if not plan.in_project:
-        shim.write_shim(plan.home, plan.program, _list_settings(plan))
+    shim.write_shim(plan.home, plan.program, _list_settings(plan))
     installation = _open_installation(plan.home, plan.place, in_project=plan.in_project)
     done, failed = [], [client for client in plan.clients if client.problem]
     for client in plan.usable:
+        if not client.edits:  # it takes nothing from a repository
+            continue
         try:
-            changes = installation.install(client.client.name, client.edits)
+            moved = _find_moved(client.client.name, plan.place)
+            changes = installation.install(client.client.name, client.edits, moved)
             done.append(ClientPlan(client.client, client.edits, changes))
         except HoldfastError as error:
             failed.append(ClientPlan(client.client, problem=error.message))
     if done:
         Enrolment(plan.home).add(plan.place.worktree)
-    checks = [] if plan.in_project else _check(plan, done)
+    checks: Sequence[ClientCheck] = ()
+    if not plan.in_project:
+        found = [client.client for client in done]
+        checks = probing.check_clients(found, plan.place, plan.home, report)
     return SetupResult(done, failed, checks)
 
 
@@ -140,11 +155,6 @@ def _list_settings(plan: SetupPlan) -> dict[str, str]:
     if plan.home != load_settings({"HOME": plan.place.user_folder}).home:
         settings["HOLDFAST_HOME"] = plan.home
     return settings
-
-
-def _check(plan: SetupPlan, done: Sequence[ClientPlan]) -> list[ClientCheck]:
-    found = [client.client for client in done]
-    return probing.check_clients(found, plan.place, plan.home)
 
 
 # --- removing -------------------------------------------------------------------------------------
@@ -181,11 +191,31 @@ def _list_installed(
 ) -> list[tuple[Installation, list[ConfigEdit]]]:
     """In the person's own files, and in those of each repository that something was put into."""
     setup = find_setup(name)
-    found = [(Installation(home), setup.list_edits(place))]
+    found = [(Installation(home), setup.list_edits(own)) for own in _list_places(home, name, place)]
     for worktree in list_project_worktrees(home):
         there = SetupPlace(place.user_folder, place.environment, worktree, place.shim, place.tools)
         found.append((Installation(home, inside=worktree), setup.list_project_edits(there)))
     return found
+
+
+def _find_moved(name: str, place: SetupPlace) -> dict[str, str]:
+    """What of the environment says where a client keeps its files."""
+    moved_by = find_setup(name).MOVED_BY
+    return {key: place.environment[key] for key in moved_by if key in place.environment}
+
+
+def _list_places(home: str, name: str, place: SetupPlace) -> list[SetupPlace]:
+    """Where a client was set up, wherever it would keep its files now."""
+    moved_by = find_setup(name).MOVED_BY
+    rest = {key: value for key, value in place.environment.items() if key not in moved_by}
+    recorded = [
+        entry.get("environment", {})
+        for entry in Installation(home).list_files().values()
+        if entry.get("client") == name and not entry.get("worktree")
+    ]
+    unique = [moved for at, moved in enumerate(recorded) if moved not in recorded[:at]]
+    known = [replace(place, environment={**rest, **moved}) for moved in unique]
+    return known or [place]
 
 
 def list_project_worktrees(home: str) -> list[str]:
@@ -198,6 +228,22 @@ def list_installed_clients(home: str) -> list[str]:
     entries = Installation(home).list_files().values()
     recorded = {entry.get("client") for entry in entries if not entry.get("worktree")}
     return [name for name in CLIENTS if name in recorded]
+
+
+def list_project_clients(home: str, worktree: str) -> list[str]:
+    """Those whose hooks `init --project` has put into the files of a repository."""
+    entries = Installation(home).list_files().values()
+    recorded = {entry.get("client") for entry in entries if entry.get("worktree") == worktree}
+    return [name for name in CLIENTS if name in recorded]
+
+
+def check_project(home: str, place: SetupPlace) -> dict[str, list[HookCheck]]:
+    """Whether the hooks in a repository's files answer, by the client's name."""
+    found = {}
+    for name in list_project_clients(home, place.worktree):
+        commands = list_hook_commands(find_setup(name).list_project_edits(place))
+        found[name] = probing.check_hooks(name, commands, place, home)
+    return found
 
 
 # --- looking --------------------------------------------------------------------------------------
@@ -218,16 +264,20 @@ def find_lost_parts(home: str, name: str, place: SetupPlace) -> list[str]:
 
 @dataclass(frozen=True)
 class ClientUse:
-    """A client that is set up: what of it is there, and what its sessions have paid so far."""
+    """A client whose hooks are set up or have fired: what is there, and what sessions have paid."""
 
     name: str
     title: str
+    is_set_up: bool  # by `init`; else its hooks were wired by hand, or are no more
     last_fired_at: float | None
     is_complete: bool  # nothing of ours is missing in its settings
     has_commands: bool
-    hook_count: int
+    hook_count: int  # without ends, which also come where no session was
+    turn_count: int
+    handed_count: int  # how often something was handed over
     mean_milliseconds: float  # of a hook
-    mean_chars: float  # handed over with each hook that can
+    mean_turn_milliseconds: float  # of all hooks of a turn
+    mean_chars: float  # each time that something was handed over
 
     @property
     def mean_tokens(self) -> int:
@@ -235,27 +285,39 @@ class ClientUse:
 
 
 def list_uses(home: str, place: SetupPlace) -> list[ClientUse]:
-    """Of every client that is set up, from files alone: nothing is started."""
-    return [_describe_use(home, name, place) for name in list_installed_clients(home)]
+    """Of every client that is set up or has fired, from files alone: nothing is started."""
+    installed = list_installed_clients(home)
+    uses = [_describe_use(home, name, place, is_set_up=name in installed) for name in CLIENTS]
+    return [use for use in uses if use.is_set_up or use.last_fired_at]
 
 
-def _describe_use(home: str, name: str, place: SetupPlace) -> ClientUse:
+def _describe_use(home: str, name: str, place: SetupPlace, *, is_set_up: bool) -> ClientUse:
     setup, client = find_setup(name), find_client(name)
     assert client is not None
     marks = probing.find_marks(home, name)
-    count = sum(mark.get("count", 0) for mark in marks.values())
-    milliseconds = sum(mark.get("milliseconds", 0.0) for mark in marks.values())
-    handing = marks.get(client.TEXT_EVENT, {})
+    paid = probing.list_session_marks(name, marks)
+    prompts = [event for event, moment in client.MOMENTS.items() if moment == PROMPT]
+    hook_count, handed_count = _add_up(paid, "count"), _add_up(paid, "handed")
+    turn_count = _add_up([marks.get(event, {}) for event in prompts], "count")
+    milliseconds = _add_up(paid, "milliseconds")
     return ClientUse(
         name=name,
         title=client.TITLE,
+        is_set_up=is_set_up,
         last_fired_at=probing.find_last_fired(name, marks),
-        is_complete=not find_lost_parts(home, name, place),
+        is_complete=is_set_up and not find_lost_parts(home, name, place),
         has_commands=all(map(os.path.exists, setup.list_commands(place))),
-        hook_count=count,
-        mean_milliseconds=milliseconds / max(count, 1),
-        mean_chars=handing.get("chars", 0) / max(handing.get("count", 0), 1),
+        hook_count=int(hook_count),
+        turn_count=int(turn_count),
+        handed_count=int(handed_count),
+        mean_milliseconds=milliseconds / max(hook_count, 1),
+        mean_turn_milliseconds=milliseconds / max(turn_count, 1),
+        mean_chars=_add_up(paid, "chars") / max(handed_count, 1),
     )
+
+
+def _add_up(marks: Sequence[Mapping[str, Any]], key: str) -> float:
+    return sum(float(mark.get(key, 0)) for mark in marks)
 
 
 def find_title(name: str) -> str:

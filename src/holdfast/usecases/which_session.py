@@ -12,10 +12,10 @@ A person at the command line means the newest session of the worktree, whoever o
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.clients import list_clients
+from holdfast.ground.frozen import dataclass, field, replace
 from holdfast.sessions.errors import SessionNotNamedError
 
 if TYPE_CHECKING:
@@ -367,6 +367,7 @@ async def write_in_session(
     choice = await find_session(scope, session_id, caller)
     chosen = choice.session
     if chosen is not None and session_id is not None:
+        require_on(settings, chosen.client, chosen.native_id)
         is_anothers = await is_live_elsewhere(scope, chosen, caller, settings)
         choice = replace(choice, is_anothers=is_anothers)
     if chosen is not None:
@@ -391,6 +392,17 @@ async def write_in_session(
         if started is not None:
             keep_opened(started, caller, settings)
         return done, choice
+
+
+def require_on(settings: Settings, client: str | None, native_id: str | None) -> None:
+    """A person has said no: nothing is stored of this session, whoever asks for it."""
+    from holdfast.storage.off_sessions import OffSessions
+    from holdfast.usecases.errors import SessionOffError
+
+    if client is None or native_id is None:
+        return
+    if OffSessions(settings.home).has(client, native_id):
+        raise SessionOffError(native_id)
 
 
 async def is_own(scope: Scope, session: Session, caller: Caller, settings: Settings) -> bool:

@@ -11,13 +11,12 @@ import contextlib
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
 
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import confined, git, git_repository
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.errors import FileMissingError, PathOutsideError
+from holdfast.ground.frozen import dataclass, field, replace
 from holdfast.ground.user_settings import NAME, UserSettings, load_user_settings
 from holdfast.ground.worktree import find_worktree
 from holdfast.workstreams import errors, evidence, file_text, flag, rules
@@ -27,6 +26,11 @@ from holdfast.workstreams.evidence import Evidence
 from holdfast.workstreams.file_text import FileText
 from holdfast.workstreams.model import Key
 from holdfast.workstreams.store import CONFIG_PATH, WorkstreamFiles, make_relative
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 FILE_BYTES = 16 << 20
 GIT_FOLDER = ".git"
@@ -44,6 +48,7 @@ class Checkout:
     # What was read, by path: a verb sees each file as it was when it first looked.
     texts: dict[str, FileText | None] = field(default_factory=dict)
     states: dict[str | None, git.TreeState] = field(default_factory=dict)
+    begun: dict[str | None, git.Comparison] = field(default_factory=dict)
 
     def key(self, workstream_id: str | None) -> Key:
         """On the branch that is checked out; a workstream without a name has the branch's."""
@@ -130,12 +135,27 @@ class Checkout:
     def find_state(self, since: str | None = None) -> git.TreeState:
         """As it was when this verb first looked."""
         if since not in self.states:
-            self.states[since] = self.read_state(since)
+            self.states[since] = self._read_state(since, self.begun.pop(since, None))
         return self.states[since]
+
+    def begin_state(self, since: str | None = None) -> None:
+        """Look now; git goes on while the verb does something else."""
+        if since not in self.states and since not in self.begun:
+            self.begun[since] = git.Comparison(self.repository, since)
+
+    def abandon(self) -> None:
+        """End what was begun and not asked for."""
+        while self.begun:
+            _, comparison = self.begun.popitem()
+            comparison.abandon()
 
     def read_state(self, since: str | None = None) -> git.TreeState:
         """As it is now."""
-        return git.read_state(self.repository, since=since, without=self.files.list_own_paths())
+        return self._read_state(since, None)
+
+    def _read_state(self, since: str | None, begun: git.Comparison | None) -> git.TreeState:
+        own = self.files.list_own_paths()
+        return git.read_state(self.repository, since=since, without=own, begun=begun)
 
     def hash_contents(self, path: str) -> str | None:
         """Of a noted file, whatever its line ends are; None where there is no such file."""

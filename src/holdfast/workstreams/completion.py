@@ -25,9 +25,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from holdfast.ground.frozen import dataclass
+from holdfast.ground.patterns import compile_later
 from holdfast.workstreams.completion_senses import is_completion
 from holdfast.workstreams.completion_words import (
     ARTICLE,
@@ -107,19 +108,20 @@ def find_completion(text: str) -> Completion | None:
     return Completion(words, places)
 
 
-_TOKEN = re.compile(
+_TOKEN = compile_later(
     r"(?P<item>^[ \t]*(?:\d+[.)]|[-*+•])(?=\s))|\[[xX ]\]|#\d+|\d+(?:[.,]\d+){0,3}\s?%"
     r"|\d+/\d+(?![\w/])"
     r"|\w+(?:[-./’'+]\w+)*|(?P<newline>\n\s*)|[^\w\s]",
     re.MULTILINE,
 )
-_QUOTED = re.compile(
+_QUOTED = compile_later(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]{0,500}\"|“[^”\n]{0,500}”|«[^»\n]{0,500}»"
     r"|(?<!\w)'[^'\n]{1,500}'(?!\w)|(?<!\w)‘[^’\n]{1,500}’(?!\w)",
     re.DOTALL,
 )
+_QUOTES = "`\"“«'‘"
 # In form a negation, a modal verb or a condition, but not in meaning.
-_IDLE = re.compile(
+_IDLE = compile_later(
     r"\b(?:(?:can['’]?t|cannot|can not) believe|no (?:doubt|question)|(?:no|not a) problem"
     r"|(?:can|must|may)(?: now| also| happily)? (?:confirm|report|say|announce)"
     r"|as far as \w+ can (?:tell|see|say)"
@@ -127,8 +129,8 @@ _IDLE = re.compile(
     r"|last but not least)\b",
     re.IGNORECASE,
 )
-_EMPHASIS = re.compile(r"(?<!\w)_([^_\n]{1,200})_(?!\w)")
-_QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_EMPHASIS = compile_later(r"(?<!\w)_([^_\n]{1,200})_(?!\w)")
+_QUOTED_LINE = compile_later(r"^[ \t]*>.*$", re.MULTILINE)
 _SENTENCE_ENDS = split_words(". ! ? ; …")
 _ITEM = "•"
 _FAILURES = ("failed", "failures", "errors")
@@ -143,7 +145,7 @@ _CONTRACTED = (
     ("'d", "would"),
 )
 # After any noun with 's: "CI's green", "the migration's in place".
-_STATE_AHEAD = re.compile(
+_STATE_AHEAD = compile_later(
     rf"\s(?:(?:now|all|finally|already|fully)\s)?(?:{'|'.join(sorted(DONE))}|green|clean|complete"
     r"|passing|working|gone|sorted|in place|in\b(?=\s*(?:[.!,;]|$))|up and running|good to go|ready"
     r"|live|wired up|not|still)\b",
@@ -175,11 +177,13 @@ def _fold_letter(letter: str) -> str:
 
 def _remove_quotations(text: str) -> str:
     """Code and quotations become one word, quoted lines and idioms spaces; the length stays."""
-    text = _QUOTED.sub(_hide_quotation, text)
-    text = _EMPHASIS.sub(r" \1 ", text)
-    for pattern in (_QUOTED_LINE, _IDLE):
-        text = pattern.sub(_blank, text)
-    return text
+    if any(quote in text for quote in _QUOTES):
+        text = _QUOTED.sub(_hide_quotation, text)
+    if "_" in text:
+        text = _EMPHASIS.sub(r" \1 ", text)
+    if ">" in text:
+        text = _QUOTED_LINE.sub(_blank, text)
+    return _IDLE.sub(_blank, text)
 
 
 def _hide_quotation(found: re.Match[str]) -> str:

@@ -7,9 +7,9 @@ out. The file itself keeps everything.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TypeVar
 
+from holdfast.ground.frozen import replace
+from holdfast.ground.light_typing import TypeVar
 from holdfast.ground.text import plural
 from holdfast.workstreams.effort import Effort
 from holdfast.workstreams.entries import Claim, Decision

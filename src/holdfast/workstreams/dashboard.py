@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from holdfast.ground.patterns import compile_later
 from holdfast.ground.text import cut, term_safe
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import ContextFields, Decision, Summary
 from holdfast.workstreams.model import Key
 
 TEXT_CHARS = 600
-_MARKUP = re.compile(r"[\\`*_\[\]<>#|!]")
+_MARKUP = compile_later(r"[\\`*_\[\]<>#|!]")
 NOTE = (
     "Written by Holdfast from the files in the context folder. "
     "Changes made here are overwritten and never read."

@@ -10,14 +10,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeGuard
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
+from holdfast.ground.frozen import dataclass, field, replace
+from holdfast.ground.light_typing import NamedTuple
 from holdfast.workstreams.entries import ContextFields
 from holdfast.workstreams.merging import merge_all, merge_contexts, to_line
 from holdfast.workstreams.model import Key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeGuard
+
 
 SCHEMA_VERSION = 1
 MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")

@@ -7,9 +7,8 @@ names: they are kept (`records`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
 
+from holdfast.ground.frozen import dataclass
 from holdfast.workstreams.evidence import CommandEvidence, NotedEvidence, read_evidence
 from holdfast.workstreams.records import (
     Record,
@@ -22,6 +21,11 @@ from holdfast.workstreams.records import (
     text_field,
     texts_field,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 DECISION_STATUSES = ("open", "accepted", "rejected")
 CLAIM_KINDS = ("statement", "completion")

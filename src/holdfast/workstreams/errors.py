@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from holdfast.errors import Action, Conflict, NotFound, Refused, shown
+from holdfast.ground.patterns import compile_later
 
-_NOTE_ID = re.compile("D[0-9]{1,9}|c-[0-9a-f]{12}")
+_NOTE_ID = compile_later("D[0-9]{1,9}|c-[0-9a-f]{12}")
 
 
 class NoRepositoryError(NotFound):

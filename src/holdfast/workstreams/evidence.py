@@ -11,21 +11,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Any, Literal
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
+from holdfast.ground.frozen import dataclass, field, replace
+from holdfast.ground.patterns import compile_later
 from holdfast.ground.text import plural
-from holdfast.workstreams import symbols
 from holdfast.workstreams.errors import EvidenceNotThereError
 from holdfast.workstreams.file_text import FileText
 from holdfast.workstreams.line_runs import hash_run
+from holdfast.workstreams.places import (
+    SYMBOL,
+    SYMBOL_NAME,
+    Lines,
+    Symbol,
+    UnreadableSource,
+)
 from holdfast.workstreams.records import Record, custom_field, number_field, read_texts, text_field
-from holdfast.workstreams.symbols import Lines, Symbol, UnreadableSource
 
-Verdict = Literal["ok", "moved", "changed", "gone"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    Verdict = Literal["ok", "moved", "changed", "gone"]
 
 EVIDENCE_BYTES = 4096
 # Fewer letters and digits, as in `return None`, occur anywhere: finding them proves something only
@@ -36,11 +45,11 @@ FORMS = "src/a.py:10-20, src/a.py#name or src/a.py"
 PLACE = ("path", "lines", "symbol")
 
 _LINES = r"L?(?P<first>[0-9]{1,9})(?:-L?(?P<last>[0-9]{1,9}))?"
-_PLACE = re.compile(rf"(?P<path>.+)(?::|#(?=L)){_LINES}", re.DOTALL)
-_NAMED = re.compile(rf"(?P<path>.+)#(?P<symbol>{symbols.SYMBOL.pattern})", re.DOTALL)
-_ALONE = re.compile(_LINES)
+_PLACE = compile_later(rf"(?P<path>.+)(?::|#(?=L)){_LINES}", re.DOTALL)
+_NAMED = compile_later(rf"(?P<path>.+)#(?P<symbol>{SYMBOL_NAME})", re.DOTALL)
+_ALONE = compile_later(_LINES)
 _HASHES = ("text_hash", "shape_hash", "run_hash", "file_hash")
-_HASH = re.compile(r"[0-9a-f]{16,64}")
+_HASH = compile_later(r"[0-9a-f]{16,64}")
 
 
 @dataclass(frozen=True)
@@ -280,7 +289,7 @@ def _parse_lines(value: object) -> Lines | None:
 def _check_symbol(value: object) -> str | None:
     if value is None:
         return None
-    if isinstance(value, str) and symbols.SYMBOL.fullmatch(value):
+    if isinstance(value, str) and SYMBOL.fullmatch(value):
         return value
     raise InvalidValueError("symbol", value, "is not a name; write it as name or Class.method")
 

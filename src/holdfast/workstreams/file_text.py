@@ -10,9 +10,13 @@ from array import array
 from collections.abc import Sequence
 from functools import cached_property
 
-from holdfast.workstreams import line_runs, symbols
+from holdfast.workstreams import line_runs
 from holdfast.workstreams.effort import LINE, SEARCHED_LINE, Effort
-from holdfast.workstreams.symbols import Lines, Source, Symbol, UnreadableSource
+from holdfast.workstreams.places import Lines, Symbol, UnreadableSource
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.workstreams.symbols import Source
 
 
 def decode_text(data: bytes) -> str:
@@ -68,6 +72,8 @@ class FileText:
 
     @cached_property
     def _source(self) -> Source | UnreadableSource:
+        from holdfast.workstreams import symbols  # a parser, which most evidence does not need
+
         return symbols.read_source(self.text, self.path, self.effort)
 
     @cached_property

@@ -7,8 +7,8 @@ in the log of this machine. What is found elsewhere is used, and a note says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from holdfast.ground.frozen import replace
 from holdfast.ground.git_refs import is_branch_name
 from holdfast.workstreams.document import Document
 from holdfast.workstreams.entries import ContextFields

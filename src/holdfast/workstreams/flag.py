@@ -8,12 +8,12 @@ unless it has one of a few forms that mean on to every reader.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from holdfast.errors import InvalidValueError
+from holdfast.ground.frozen import dataclass
+from holdfast.ground.patterns import compile_later
 
 NAME = "SHARED_CONTEXT_ENABLED"
 ON, OFF = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
@@ -25,17 +25,17 @@ _WORD = rf"""(?P<mark>["']?)(?:{"|".join(ON)})(?P=mark)"""
 _COMMENT = r"[ \t]*+(?:(?<=[ \t])#.*+)?+"
 _ENABLED = r"""\s*(?P<quote>["']?)enabled(?P=quote)\s*:\s*"""
 # A name with a quotation mark on one side only is part of a longer text.
-_FLAG = re.compile(
+_FLAG = compile_later(
     r"""(?<!["'\w])(?P<quote>["']?)\b(?:shared_context(?:[._]enabled)?|share_session)(?P=quote)"""
     rf"{_COMMENT}\s*+:",
     re.IGNORECASE,
 )
-_NOTHING = re.compile(_COMMENT)
-_ON_ALONE = re.compile(rf"\s*{_WORD}{_COMMENT}", re.IGNORECASE)
-_ON_BEFORE_COMMA = re.compile(rf"\s*{_WORD}\s*[,}}]", re.IGNORECASE)
-_BRACES = re.compile(r"\s*\{(?P<inside>[^{}\[\]#]*)\}[ \t]*(?:[,}\]\n]|(?<=[ \t])#|\Z)")
-_ENABLED_IS_ON = re.compile(_ENABLED + _WORD + _COMMENT + r"\s*", re.IGNORECASE)
-_MENTIONS_ENABLED = re.compile(r"\benabled\b", re.IGNORECASE)
+_NOTHING = compile_later(_COMMENT)
+_ON_ALONE = compile_later(rf"\s*{_WORD}{_COMMENT}", re.IGNORECASE)
+_ON_BEFORE_COMMA = compile_later(rf"\s*{_WORD}\s*[,}}]", re.IGNORECASE)
+_BRACES = compile_later(r"\s*\{(?P<inside>[^{}\[\]#]*)\}[ \t]*(?:[,}\]\n]|(?<=[ \t])#|\Z)")
+_ENABLED_IS_ON = compile_later(_ENABLED + _WORD + _COMMENT + r"\s*", re.IGNORECASE)
+_MENTIONS_ENABLED = compile_later(r"\benabled\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,8 @@ class _FlagValue:
 
 
 def _find_values(lines: Sequence[str]) -> Iterator[_FlagValue]:
+    from bisect import bisect_right
+
     text = "\n".join(lines)
     sizes = [len(line) + 1 for line in lines]
     starts = list(accumulate(sizes, initial=0))

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TypeVar
 
 from holdfast.ground import git, git_repository
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.git_refs import is_branch_name
+from holdfast.ground.light_typing import TypeVar
 from holdfast.workstreams import judging
 from holdfast.workstreams.checkout import Checkout
 from holdfast.workstreams.committed import load_committed

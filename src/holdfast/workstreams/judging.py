@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import git, git_repository
+from holdfast.ground.frozen import replace
 from holdfast.workstreams import evidence, rules
 from holdfast.workstreams.checkout import Checkout
 from holdfast.workstreams.committed import load_committed
@@ -33,6 +32,11 @@ from holdfast.workstreams.model import (
 )
 from holdfast.workstreams.staleness import judge_staleness
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 NAMED_CHANGES = 50  # each costs a git process, and the file may name any number
 TOO_MUCH = (
     f"Not everything was compared: one look goes through {LOOK_BYTES >> 20} MiB of files at most. "
@@ -40,10 +44,18 @@ TOO_MUCH = (
 )
 
 
+def begin_state(checkout: Checkout, context: RepoContext) -> None:
+    checkout.begin_state(_find_then(context))
+
+
 def find_state(checkout: Checkout, context: RepoContext) -> git.TreeState:
     """What is checked out now, compared with the commit that the summary was saved at."""
+    return checkout.find_state(_find_then(context))
+
+
+def _find_then(context: RepoContext) -> str | None:
     then = context.checkpoint.git_head
-    return checkout.find_state(then if git_repository.is_commit(then) else None)
+    return then if git_repository.is_commit(then) else None
 
 
 def judge(
@@ -120,7 +132,9 @@ def _judge_staleness(checkout: Checkout, context: RepoContext, state: git.TreeSt
         changed = _list_changed_paths(context.checkpoint, state)
         commits = _count_commits(checkout, then, state)
     noted: list[NotedChange] = []
-    if context.summary:
+    if context.summary is None:
+        commits = _count_commits(checkout, context.head, state)
+    else:
         noted = _list_noted_changes(
             checkout, context, changed=changed, uncommitted=set(uncommitted)
         )
@@ -172,7 +186,9 @@ def _list_noted_changes(
     if since and found and changed is not None:
         lines = git.numstat(checkout.repository, since, list(found))
     named = list(found)[:NAMED_CHANGES]
-    committed = {path for path in named if path not in uncommitted and found[path] != "new"}
+    # A new file that git does not compare is not tracked yet.
+    tracked = [path for path in named if found[path] != "new" or path in (changed or ())]
+    committed = {path for path in tracked if path not in uncommitted}
     return [
         _make_noted_change(checkout, path, what, lines.get(path), is_committed=path in committed)
         for path, what in found.items()

@@ -7,12 +7,12 @@ two does not matter.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
 
 from holdfast.errors import shown
+from holdfast.ground.frozen import dataclass, fields, replace
+from holdfast.ground.light_typing import TypeVar
+from holdfast.ground.patterns import compile_later
 from holdfast.workstreams.entries import (
     PAST_NAMES,
     Claim,
@@ -22,9 +22,14 @@ from holdfast.workstreams.entries import (
     Summary,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 ERRORS_KEPT = 10
 
-_DECISION_ID = re.compile(r"D(?P<number>[0-9]{1,9})")
+_DECISION_ID = compile_later(r"D(?P<number>[0-9]{1,9})")
 # What is replaced as a whole, and its name for people.
 _WHOLE = {
     "working_summary": "summary",

@@ -6,13 +6,12 @@ it is beside it, never inside.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Generic, NamedTuple, TypeVar
 
+from holdfast.ground.frozen import asdict, dataclass, field, fields, replace
+from holdfast.ground.light_typing import Generic, NamedTuple, TypeVar
 from holdfast.workstreams.entries import (
     DECISION_STATUSES,
     Checkpoint,
@@ -24,6 +23,11 @@ from holdfast.workstreams.entries import (
     Summary,
 )
 from holdfast.workstreams.evidence import CommandEvidence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 PHASES = ("planning", "implementation")
 # Fields of a document.
@@ -326,6 +330,8 @@ class Proof:
     @property
     def words(self) -> str:
         """What stands for it in a sentence."""
+        import shlex
+
         return f"{shlex.join(self.command)} → exit {self.exit_code}"
 
     @classmethod
@@ -378,6 +384,16 @@ class JudgedContext:
     inherited: Inherited = Inherited()
     # What was not written on this machine, of the fields whose entries have no mark of their own.
     of_others: ContextFields = field(default_factory=ContextFields)
+
+    @property
+    def has_notes(self) -> bool:
+        """Whether there is anything to load, of this line of work or of what it begins with."""
+        return bool(
+            not self.context.is_empty
+            or self.context.read_only
+            or self.shared_decisions
+            or self.inherited.branches
+        )
 
     @property
     def foreign(self) -> frozenset[str]:

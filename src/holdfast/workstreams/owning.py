@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 
 from holdfast.ground import canonical
+from holdfast.ground.frozen import dataclass, field, replace
 from holdfast.workstreams.entries import Claim, ContextFields, Decision, Pointer, Summary
 from holdfast.workstreams.merging import is_decision_id
 from holdfast.workstreams.model import (

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from holdfast.errors import Action, InvalidValueError
 from holdfast.ground import canonical, redaction
+from holdfast.ground.frozen import dataclass
 
 TAIL_BYTES = 4_000
 ARGUMENTS_BYTES = 16_000
@@ -61,6 +60,8 @@ def mask_command(command: Sequence[str], key: bytes) -> tuple[str, ...]:
 
 def run_command(command: Sequence[str], folder: str, show: Callable[[bytes], object]) -> CommandRun:
     """Until it ends; its output is shown at once."""
+    import subprocess  # with all that it loads, only where a command is run
+
     began = time.monotonic()
     digest = canonical.new_sha256()
     tail = b""

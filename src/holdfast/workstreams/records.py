@@ -9,8 +9,13 @@ gives the same object.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple, Self
+
+from holdfast.ground.frozen import dataclass, field, fields
+from holdfast.ground.light_typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self
 
 
 class Form(NamedTuple):

@@ -9,16 +9,15 @@ A rule takes a document and returns the new one together with the entry that it 
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from holdfast.errors import InvalidValueError, KeyReusedError, shown
 from holdfast.ground import canonical
+from holdfast.ground.frozen import dataclass, replace
+from holdfast.ground.patterns import compile_later
 from holdfast.ground.text import cut
 from holdfast.workstreams import errors
-from holdfast.workstreams.completion import find_completion
 from holdfast.workstreams.entries import (
     CLAIM_KINDS,
     DECISION_STATUSES,
@@ -57,7 +56,7 @@ DIRTY_FILES_KEPT = 200
 FAILING_NAMED = 3
 QUOTES = {('"', '"'), ("'", "'"), ("`", "`"), ("“", "”"), ("‘", "’"), ("«", "»")}
 
-_DECISION_ID = re.compile("D[1-9][0-9]{0,5}")
+_DECISION_ID = compile_later("D[1-9][0-9]{0,5}")
 
 
 @dataclass(frozen=True)
@@ -248,6 +247,8 @@ def _check_kind(text: str, kind: str | None, evidence: Sequence[Evidence | Comma
     """A text that says "done" is a completion, whatever kind the caller names."""
     if kind is not None and kind not in CLAIM_KINDS:
         raise InvalidValueError("kind", kind, "is unknown", known=CLAIM_KINDS)
+    from holdfast.workstreams.completion import find_completion  # large, and only for saving
+
     found = find_completion(_remove_unseen(text))
     if not found and kind != "completion":
         return kind or "statement"

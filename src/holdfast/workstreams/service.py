@@ -10,22 +10,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import clock, git, git_repository, ids, redaction
 from holdfast.ground.fence import fence_key
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.off_loop import off_loop
 from holdfast.workstreams import (
     cutting,
-    dashboard,
     errors,
     finding,
     inheriting,
     judging,
     owning,
-    proving,
     rules,
 )
 from holdfast.workstreams.checkout import Checkout, open_checkout
@@ -52,9 +49,13 @@ from holdfast.workstreams.store import (
     WorkstreamJournal,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from holdfast.ground.settings import Settings
     from holdfast.storage.journal import Journal
+    from holdfast.workstreams import proving
 
 Rule = Callable[[RepoContext], ContextChange[Written]]
 PROOF = "proof:"
@@ -88,13 +89,40 @@ class WorkstreamService:
         self.folder = folder or os.getcwd()
         self.share = share
         self.environment = os.environ if environment is None else environment
+        self._begun: tuple[str, Target | HoldfastError] | None = None
 
     # --- reading ----------------------------------------------------------------------------------
 
     async def load(self, phase: str, workstream_id: str | None = None) -> JudgedContext:
         """What was noted, with this checkout's verdict on each part of it."""
-        target = await self._find_target(phase, workstream_id)
+        target = self._take_begun(phase, workstream_id)
+        if target is None:
+            target = await self._find_target(phase, workstream_id)
         return await self._judge(target)
+
+    async def begin(self, phase: str) -> None:
+        """Let git compare while the caller prepares: the next `load` continues from here."""
+        try:
+            target = await self._find_target(phase, None)
+            self._begun = phase, target
+            await off_loop(judging.begin_state, target.checkout, target.context)
+        except HoldfastError as error:
+            self._begun = phase, error
+
+    def _take_begun(self, phase: str, workstream_id: str | None) -> Target | None:
+        if self._begun is None or self._begun[0] != phase or workstream_id is not None:
+            return None
+        _, found = self._begun
+        self._begun = None
+        if isinstance(found, HoldfastError):
+            raise found
+        return found
+
+    def abandon(self) -> None:
+        """End what was begun, where it was not loaded."""
+        begun, self._begun = self._begun, None
+        if begun is not None and isinstance(begun[1], Target):
+            begun[1].checkout.abandon()
 
     async def get_noted(self, phase: str, workstream_id: str | None = None) -> RepoContext:
         """The same without a verdict: after a write, its revision and its entry."""
@@ -366,6 +394,8 @@ class WorkstreamService:
         show: Callable[[bytes], object] = lambda part: None,
     ) -> Proof:
         """Run a command and keep how it ended, bound to the contents that it ran on."""
+        from holdfast.workstreams import proving
+
         checkout = await off_loop(self._open)
         folder = checkout.folder
         words = tuple(command)
@@ -421,7 +451,8 @@ class WorkstreamService:
             return target
         if not found.is_empty:
             lost = await off_loop(finding.describe_lost, found, kept)
-            return replace(target, context=replace(found, notes=lost))
+            head = kept.head if kept else None
+            return replace(target, context=replace(found, notes=lost, head=head))
         if kept is None:
             return await self._find_on_other_branch(target)
         if await off_loop(_is_saved_here, checkout, kept):
@@ -456,17 +487,22 @@ class WorkstreamService:
         return replace(target, context=replace(found, notes=notes), kept=kept)
 
     async def _judge(self, target: Target) -> JudgedContext:
-        context = target.context
-        state = await off_loop(judging.find_state, target.checkout, context)
-        runs = await self._list_runs(target.checkout, state.contents_id)
-        proofs = await self.journal.list_proofs(target.checkout.repository.repo)
-        other_phase = _name_other_phase(context.phase)
-        other_document = await off_loop(target.checkout.files.load, other_phase)
-        merged = await off_loop(inheriting.list_merged, target.checkout, context)
-        of_other_phase = await self._find_kept(other_document, context.key, other_phase)
-        own = owning.OwnHashes(
-            here=_unite_own([target.kept, of_other_phase]), merged=await self._list_own(merged)
-        )
+        """What takes no notice of the files is read while git compares them."""
+        checkout, context = target.checkout, target.context
+        try:
+            await off_loop(judging.begin_state, checkout, context)
+            proofs = await self.journal.list_proofs(checkout.repository.repo)
+            other_phase = _name_other_phase(context.phase)
+            other_document = await off_loop(checkout.files.load, other_phase)
+            merged = await off_loop(inheriting.list_merged, checkout, context)
+            of_other_phase = await self._find_kept(other_document, context.key, other_phase)
+            own = owning.OwnHashes(
+                here=_unite_own([target.kept, of_other_phase]), merged=await self._list_own(merged)
+            )
+            state = await off_loop(judging.find_state, checkout, context)
+        finally:
+            checkout.abandon()
+        runs = await self._list_runs(checkout, state.contents_id)
         return await off_loop(self._judge_now, target, proofs, runs, other_document, merged, own)
 
     def _judge_now(
@@ -630,6 +666,8 @@ class WorkstreamService:
 
     def _redact_proof(self, proof: Proof) -> Proof:
         """Without the secrets in its command, as every reader sees it; it runs again as it was."""
+        from holdfast.workstreams import proving
+
         command = proving.mask_command(proof.command, fence_key(self.settings.home))
         return replace(proof, command=command)
 
@@ -712,6 +750,8 @@ def _try_to_write_dashboard(checkout: Checkout, head: str | None) -> tuple[str, 
 
 def _write_dashboard(checkout: Checkout, head: str | None) -> None:
     """For people; never read back. It stays out of git unless it was added."""
+    from holdfast.workstreams import dashboard
+
     exclude_in: str | None = checkout.repository.common_dir
     if head is not None and _is_in_commit(checkout, head, DASHBOARD_PATH):
         exclude_in = None

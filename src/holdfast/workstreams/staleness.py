@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
+from holdfast.ground.frozen import replace
 from holdfast.ground.text import plural
 from holdfast.workstreams import rules
 from holdfast.workstreams.entries import Summary
@@ -24,7 +24,7 @@ def judge_staleness(
 ) -> Staleness:
     """`changed` are all paths that differ from the checkpoint; None where that is not known."""
     if context.summary is None:
-        return Staleness(stale=False, uncommitted=uncommitted)
+        return Staleness(stale=False, commits=commits, uncommitted=uncommitted)
     names = set(context.list_noted_files())
     reasons = _list_reasons(context, context.summary, tree, noted)
     found = Staleness(

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic
 
 from holdfast.errors import Action, InvalidValueError, StoreReadOnlyError, StoreUnreachableError
 from holdfast.ground import canonical, ids
 from holdfast.ground.errors import PathOutsideError
 from holdfast.ground.folder import Folder, open_folder
+from holdfast.ground.frozen import dataclass
+from holdfast.ground.light_typing import Generic
 from holdfast.ground.off_loop import off_loop
 from holdfast.storage.journal import CONTENT_BYTES
 from holdfast.workstreams import document, errors
@@ -26,7 +26,10 @@ from holdfast.workstreams.flag import GraphConfig
 from holdfast.workstreams.merging import leave_out_known, list_lost, recover_context
 from holdfast.workstreams.model import ContextChange, Key, Proof, RepoContext, Written
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from holdfast.storage.journal import Journal, JournalEntry
 
 FILE_BYTES = 32 << 20

@@ -13,50 +13,26 @@ with another Python.
 from __future__ import annotations
 
 import ast
-import re
 import unicodedata
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from holdfast.ground import canonical
+from holdfast.ground.patterns import compile_later
 from holdfast.workstreams.effort import PARSED_CHAR, TOKEN, Effort
+from holdfast.workstreams.places import Lines, Symbol, UnreadableSource
 
 SOURCE_CHARS = 1_000_000  # a parsed text takes almost a hundred times its size in memory
 TOKENS_AT_ONCE = 1_000  # so many are paid for together
 PYTHON_SUFFIXES = (".py", ".pyi", ".pyw")
-SYMBOL = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 # What is left of the branches of nodes, by node and name of the branch.
 Branches = dict[tuple[ast.AST, str], list[ast.AST]]
 _INNER = (ast.stmt, ast.excepthandler, ast.match_case)
 _FORMATTING = {"ctx", "kind", "type_comment", "type_ignores"}
-_LONE_RETURN = re.compile(r"\r(?!\n)")
-
-
-class Lines(NamedTuple):
-    """A run of lines, counted from 1, both ends included."""
-
-    first: int
-    last: int
-
-    def __str__(self) -> str:
-        return f"L{self.first}-L{self.last}"
-
-
-@dataclass(frozen=True)
-class Symbol:
-    lines: Lines
-    shape: str  # a hash that reformatting, comments and a move keep, and no other change does
-
-
-@dataclass(frozen=True)
-class UnreadableSource:
-    """Why no symbol can be looked up in a text, worded to follow the file's name."""
-
-    why: str
+_LONE_RETURN = compile_later(r"\r(?!\n)")
 
 
 class Source:

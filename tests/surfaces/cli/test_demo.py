@@ -25,12 +25,12 @@ def test_the_story_reads_well_and_leaves_nothing(cli: Call, temporary: Path, tmp
     assert lines[-1].startswith("Next: holdfast demo --serve")
     killed = [line for line in lines if line.startswith("    kill -9 after number ")]
     assert [line for line in killed if line.endswith("stored, 0 lost")]
-    assert len([line for line in lines if line.endswith("[replayed]")]) == 4
+    assert len([line for line in lines if line.endswith("[replayed]")]) == 9
     assert "    > give up after 8, and count the first delivery as attempt 1" in lines
     assert len([line for line in lines if line.startswith("  $ holdfast ")]) > 10
     assert [line for line in lines if line.endswith("events in 3 sessions is sound")]
     assert [line for line in lines if line.endswith("· spooled 0 · lost 0")]
-    assert max(map(len, lines)) <= 90
+    assert max(map(len, lines)) <= 80
     assert list(temporary.iterdir()) == []
     assert not (tmp_path / "holdfast").exists()
 

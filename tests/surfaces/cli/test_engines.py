@@ -123,4 +123,4 @@ def test_a_process_of_its_own_finds_what_another_one_kept(run: Call):
     listed = run("session", "list")
 
     assert (appended.code, appended.err, listed.err) == (0, "", "")
-    assert listed.out.endswith("live       1  work\n")
+    assert listed.out.endswith("live   -         work\n")

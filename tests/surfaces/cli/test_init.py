@@ -4,7 +4,9 @@ import json
 import os
 import pty
 import select
+import shutil
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -94,11 +96,27 @@ def test_one_command_sets_up_every_client_and_says_what_it_did(desk: Desk):
     assert "Changes your user settings only; nothing in this repository" in answer.out
     assert "Data stays on this machine. Model calls made by Holdfast: 0" in answer.out
     for line in ("Claude Code ", "Codex       ", "Gemini CLI  "):
-        reached = "hooks answer, last fired: not seen yet · tools connected · commands there"
+        reached = "hooks answer, not fired yet · tools connected · commands there"
         assert f"  {line} {reached}" in answer.out
     assert "Left for you: Codex asks once to trust the hooks" in answer.out
     assert "Undo: holdfast uninstall" in answer.out
     assert list((desk.worktree).iterdir()) == [desk.worktree / ".git"]
+
+
+def test_each_client_is_named_when_it_was_tried_and_those_that_are_waited_for(desk: Desk):
+    """Some take long when they are started for the first time."""
+    answer = holdfast(desk, "init", "--yes")
+
+    looking, trying, *tried = answer.err.splitlines()
+    assert looking == "Looking for the agent programs of this machine …"
+    assert trying.startswith("Writing, then trying")
+    titles = [line.split(" was tried")[0].strip() for line in tried]
+    assert sorted(titles) == ["Claude Code", "Codex", "Gemini CLI"]
+    for number, line in enumerate(tried, 1):
+        waiting = [title for title in ("Claude Code", "Codex", "Gemini CLI") if title in line]
+        assert len(waiting) == 4 - number
+    assert holdfast(desk, "init", "--yes", "--json").err == ""
+    assert "Codex was tried" in holdfast(desk, "doctor").err
 
 
 def test_again_is_once(desk: Desk):
@@ -172,7 +190,7 @@ def test_at_a_terminal_it_asks_twice_and_shows_the_diff_on_request(desk: Desk):
     answer = type_answers(desk, "init", answers="n\nd\ny\n")
 
     assert answer.code == 0, answer
-    assert "Share notes through git? [y/N]: " in answer.out
+    assert "Share notes (decisions, claims, next steps) through git? [y/N]: " in answer.out
     assert answer.out.count("Apply? [Y/n/d]") == 2
     assert "+[mcp_servers.holdfast]" in answer.out
     assert "Set up: Claude Code, Codex, Gemini CLI" in answer.out
@@ -265,17 +283,62 @@ def test_hooks_work_in_this_folder_and_in_no_other(desk: Desk):
     assert list(folders) == [str(desk.worktree)]
 
 
+@pytest.mark.parametrize("name", ["tab\t", "new\nline", "esc\x1b[31m"])
+def test_a_folder_whose_sessions_could_not_be_stored_is_refused(desk: Desk, name: str):
+    folder = desk.home / name
+    (folder / ".git").mkdir(parents=True)
+
+    answer = holdfast(desk, "init", "--yes", cwd=folder)
+
+    assert answer.code == 2
+    assert "worktree '" in answer.err
+    assert not desk.shim.exists()
+
+
+def test_a_second_repository_is_named_as_switched_on(desk: Desk):
+    holdfast(desk, "init", "--yes")
+    second = desk.home / "shop"
+    (second / ".git").mkdir(parents=True)
+
+    answer = holdfast(desk, "init", "--yes", cwd=second)
+
+    assert "Nothing to change there; switches hooks on for ~/shop" in answer.out
+
+
+def test_init_in_a_tree_of_a_bare_clone_is_true_of_the_others(desk: Desk):
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@e"]
+    origin, bare = desk.home / "shop", desk.home / "shop.git"
+    subprocess.run([*git, "init", "-q", origin], check=True)
+    subprocess.run([*git, "-C", origin, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    subprocess.run([*git, "clone", "-q", "--bare", origin, bare], check=True)
+    for name in ("first", "second"):
+        tree = desk.home / name
+        subprocess.run([*git, "-C", bare, "worktree", "add", "-q", tree, "-b", name], check=True)
+
+    holdfast(desk, "init", "--yes", cwd=desk.home / "first")
+
+    noted = holdfast(desk, "doctor", cwd=desk.home / "second").err
+    assert "Hooks do nothing" not in noted
+
+
 def test_the_project_gets_hooks_that_colleagues_do_not_notice(desk: Desk):
     answer = holdfast(desk, "init", "--yes", "--project")
 
     assert answer.code == 0, answer
     assert "Changes files of this repository" in answer.out
     found = {path for path in desk.read_all() if not path.startswith(".local")}
-    assert found == {"payouts/.claude/settings.json", "payouts/.gemini/settings.json"}
+    assert found == {"payouts/.claude/settings.json"}
+    assert "Set up: Claude Code\n  Claude Code  hooks of this repository answer\n" in answer.out
     text = (desk.worktree / ".claude" / "settings.json").read_text()
     assert str(desk.home) not in text
     assert "mcpServers" not in text
-    assert "Codex has no hooks that a repository can bring along" in answer.err
+    for title in ("Codex", "Gemini CLI"):
+        assert f"{title} has no hooks that a repository can bring along" in answer.err
+    status, doctor = holdfast(desk, "status"), holdfast(desk, "doctor")
+    assert "Claude Code: hooks in this repository's files" in status.out
+    assert "none is set up" not in status.out
+    assert (doctor.code, doctor.err) == (0, "")
+    assert "  Claude Code  hooks of this repository answer\nAll is well." in doctor.out
 
     holdfast(desk, "uninstall", cwd=desk.home)
     assert desk.read_all() == {}
@@ -304,6 +367,24 @@ def test_a_data_folder_that_was_chosen_is_known_to_what_clients_start(desk: Desk
         f"HOLDFAST_HOME='{str(chosen).replace(chr(39), chr(39) + chr(92) + chr(39) * 2)}'"
         in (chosen / "bin" / "holdfast").read_text()
     )
+
+
+def test_uninstall_finds_what_was_put_elsewhere_without_the_variables_that_led_there(desk: Desk):
+    moved = {
+        "CODEX_HOME": str(desk.home / "moved" / "codex"),
+        "CLAUDE_CONFIG_DIR": str(desk.home / "moved" / "claude"),
+        "XDG_CONFIG_HOME": str(desk.home / "moved" / "config"),
+    }
+    for folder in moved.values():
+        Path(folder).mkdir(parents=True)
+    before = desk.read_all()
+    holdfast(desk, "init", "--yes", **moved)
+    assert desk.read_all() != before
+
+    holdfast(desk, "uninstall")
+
+    assert desk.read_all() == before
+    assert not any(path.is_file() for path in (desk.home / "moved").rglob("*"))
 
 
 # --- doctor and status ----------------------------------------------------------------------------
@@ -356,6 +437,19 @@ def test_doctor_notices_that_the_program_is_gone(desk: Desk):
     assert b"hooks do not answer" in done.stdout
 
 
+def test_doctor_tries_the_store_and_counts_what_waits_for_it(desk: Desk):
+    holdfast(desk, "init", "--yes")
+    store = desk.home / ".local/share/holdfast/holdfast.db"
+    store.write_bytes(b"not a database" * 100)
+
+    answer = holdfast(desk, "doctor")
+
+    assert answer.code == 5
+    assert "Problem: " in answer.out
+    assert "holdfast.db" in answer.out
+    assert "All is well" not in answer.out
+
+
 def test_doctor_before_init_says_so(desk: Desk):
     answer = holdfast(desk, "doctor")
     assert answer.code == 5
@@ -367,6 +461,8 @@ def test_doctor_says_where_hooks_do_nothing(desk: Desk):
     trust_everything(desk)
     answer = holdfast(desk, "doctor", cwd=desk.home)
     assert "Hooks do nothing in" in answer.err
+    assert "hooks do nothing in this folder" in holdfast(desk, "status", cwd=desk.home).out
+    assert "hooks do nothing" not in holdfast(desk, "status").out
 
 
 def test_status_says_what_is_set_up_and_what_a_session_pays(desk: Desk):
@@ -390,34 +486,69 @@ def test_status_says_what_is_set_up_and_what_a_session_pays(desk: Desk):
     answer = holdfast(desk, "status")
 
     assert "Claude Code: hooks last fired: 2" in answer.out
-    assert "Codex: hooks last fired: not seen yet · tools set up · commands there" in answer.out
-    assert " ms a hook · " in answer.out
-    assert "tokens where all of them are loaded" in answer.out
+    assert "Codex: hooks last fired: not seen yet\n" in answer.out
+    assert answer.out.count("  tools set up · commands there\n") == 3
+    assert "  1 hook so far, " in answer.out
+    assert "  nothing handed over yet\n" in answer.out
+    assert " tokens a session, where all of them are loaded\n" in answer.out
+    assert max(map(len, answer.out.splitlines()[4:])) <= 80
     uses = {use["name"]: use for use in holdfast(desk, "status", "--json").document["clients"]}
     assert uses["claude"]["hook_count"] == 1
     assert uses["claude"]["last_fired_at"] > 0
     assert uses["gemini"]["last_fired_at"] is None
 
 
+def test_a_server_that_does_not_start_is_named_with_its_cure(desk: Desk):
+    """As without the extra that it needs: a client says no more than that it is not connected."""
+    desk.install_client("claude", listed="holdfast: x - ✘ Failed to connect")
+    program = desk.bin / "holdfast"
+    silent = '[ "$1" = mcp ] && echo "Install it: \\`pip install \'.[mcp]\'\\`." >&2 && exit 6\n'
+    program.write_text(program.read_text().replace("PYTHONPATH", f"{silent}PYTHONPATH"))
+
+    for command in (["init", "--yes"], ["doctor"]):
+        said = holdfast(desk, *command).out
+        assert "tools not connected" in said
+        assert "Problem: The tools of Holdfast do not start: " in said
+        assert "pip install '.[mcp]'" in said
+
+
 # --- off and on -----------------------------------------------------------------------------------
 
 
-def prompt(desk: Desk, words: str) -> None:
-    payload = {
+def make_payload(desk: Desk, event: str, **fields: str) -> dict[str, str]:
+    return {
         "session_id": "s-1",
-        "hook_event_name": "UserPromptSubmit",
-        "prompt": words,
-        "prompt_id": words,
+        "hook_event_name": event,
         "cwd": str(desk.worktree),
         "transcript_path": "",
+        **fields,
     }
+
+
+def run_in_shell(desk: Desk, command: str, text: str) -> subprocess.CompletedProcess[bytes]:
+    """As a client runs a hook, with the program on its PATH."""
+    return subprocess.run(
+        ["sh", "-c", command],
+        env=desk.environment,
+        input=text.encode(),
+        capture_output=True,
+        timeout=60,
+    )
+
+
+def fire(desk: Desk, event: str, **fields: str) -> None:
+    payload = make_payload(desk, event, **fields)
     subprocess.run(
-        [desk.shim, "hook", "claude", "UserPromptSubmit"],
+        [desk.shim, "hook", "claude", event],
         env=desk.environment,
         input=json.dumps(payload).encode(),
         check=True,
         capture_output=True,
     )
+
+
+def prompt(desk: Desk, words: str) -> None:
+    fire(desk, "UserPromptSubmit", prompt=words, prompt_id=words)
 
 
 def count_events(desk: Desk) -> int:
@@ -436,11 +567,142 @@ def test_a_session_that_is_off_is_not_captured_until_it_is_on_again(desk: Desk):
     assert "Claude Code, begun" in answer.out
     assert "holdfast forget --session" in answer.err
     assert count_events(desk) == before
-    assert holdfast(desk, "off").code == 3
+    assert holdfast(desk, "off").code == 0
 
     assert holdfast(desk, "on").code == 0
+    assert holdfast(desk, "on").code == 3
     prompt(desk, "third")
     assert count_events(desk) == before + 1
+
+
+CLIENT_PROCESS = """
+import json, subprocess, sys
+shim, program, cwd, native_id = sys.argv[1:]
+for words in sys.stdin:
+    command, payload = [shim, "hook", "claude", "UserPromptSubmit"], None
+    if words.startswith("!"):
+        command = [program, *words[1:].split()]
+    else:
+        named = {"session_id": native_id, "cwd": cwd, "hook_event_name": "UserPromptSubmit"}
+        payload = {**named, "prompt": words, "prompt_id": words, "transcript_path": ""}
+    done = subprocess.run(command, input=json.dumps(payload).encode(), capture_output=True)
+    print(done.returncode, flush=True)
+"""
+
+
+class RunningClient:
+    """A process of its own, which fires hooks and runs what a person types with `!`."""
+
+    def __init__(self, desk: Desk, native_id: str):
+        program = desk.bin / "holdfast"
+        words = [desk.shim, program, desk.worktree, native_id]
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", CLIENT_PROCESS, *words],
+            env=desk.environment,
+            cwd=desk.worktree,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def type(self, words: str) -> int:
+        stdin, stdout = self.process.stdin, self.process.stdout
+        assert stdin
+        assert stdout
+        print(words, file=stdin, flush=True)
+        return int(stdout.readline())
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def test_off_in_a_clients_shell_means_its_session_and_at_a_terminal_the_only_one(desk: Desk):
+    holdfast(desk, "init", "--yes")
+    first, second = RunningClient(desk, "s-first"), RunningClient(desk, "s-second")
+    for client in (first, second):
+        assert client.type("A request.") == 0
+
+    several = holdfast(desk, "off")
+    assert several.code == 5
+    assert "s-first (claude)" in several.err
+    assert "s-second (claude)" in several.err
+    assert "Name one of them: `holdfast off ID`." in several.err
+
+    off = desk.data / "off.json"
+    assert first.type("!off") == 0
+    assert json.loads(off.read_text()) == {"claude": ["s-first"]}
+    assert first.type("!on") == 0
+    assert holdfast(desk, "off", "s-second").code == 0
+    assert json.loads(off.read_text()) == {"claude": ["s-second"]}
+    assert holdfast(desk, "on", "s-second").code == 0
+
+    second.close()
+    assert holdfast(desk, "off").code == 0
+    assert json.loads(off.read_text()) == {"claude": ["s-first"]}
+    first.close()
+    assert holdfast(desk, "on").code == 0
+    killed = holdfast(desk, "off")
+    assert killed.code == 5
+    assert json.loads(off.read_text()) == {"claude": []}
+
+
+def test_a_session_that_has_just_begun_can_be_switched_off_before_anything_is_stored(desk: Desk):
+    holdfast(desk, "init", "--yes")
+    fire(desk, "SessionStart", source="startup")
+
+    answer = holdfast(desk, "off", "--json")
+    prompt(desk, "first")
+
+    assert (answer.code, answer.document) == (0, {"session_id": None, "is_off": True})
+    assert count_events(desk) == 0
+    assert "nothing of it is stored" in holdfast(desk, "on").out
+    prompt(desk, "second")
+    assert count_events(desk) == 1
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"claude": 7}'])
+def test_a_list_of_sessions_that_are_off_which_cannot_be_read_is_named_with_its_cure(
+    desk: Desk, text: str
+):
+    holdfast(desk, "init", "--yes")
+    prompt(desk, "first")
+    file = desk.data / "off.json"
+    file.write_text(text)
+    file.chmod(0o600)
+    prompt(desk, "second")
+
+    doctor, status = holdfast(desk, "doctor"), holdfast(desk, "status")
+
+    assert doctor.code == 5
+    for said in (doctor.out, status.err):
+        assert "off.json '" in said
+        assert "cannot be read, so hooks do not know which sessions are off" in said
+        assert "Restore it, or remove it" in said
+    file.unlink()
+    prompt(desk, "third")
+    assert count_events(desk) == 2
+
+
+def test_hooks_of_a_repository_do_nothing_for_a_colleague_who_never_ran_init(desk: Desk):
+    """Consent is a person's: having the program and pulling a file is none."""
+    holdfast(desk, "init", "--yes", "--project")
+    settings = json.loads((desk.worktree / ".claude" / "settings.json").read_text())
+    [group] = settings["hooks"]["UserPromptSubmit"]
+    [brought] = group["hooks"]
+    words = {"prompt": "first", "prompt_id": "first"}
+    shutil.rmtree(desk.data)
+
+    for text in (json.dumps(make_payload(desk, "UserPromptSubmit", **words)), '{"torn": '):
+        done = run_in_shell(desk, brought["command"], text)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+    assert not desk.data.exists()
+    holdfast(desk, "init", "--yes", "--project")
+    run_in_shell(
+        desk, brought["command"], json.dumps(make_payload(desk, "UserPromptSubmit", **words))
+    )
+    assert count_events(desk) == 1
 
 
 def test_off_without_a_session_says_so(desk: Desk):

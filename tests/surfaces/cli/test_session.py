@@ -153,12 +153,41 @@ def test_list_has_a_line_for_each_session(cli: Call):
     append_messages(cli, first["id"], "a", "b")
     cli("session", "end", first["id"])
 
-    newest, oldest = cli("session", "list").out.splitlines()
+    day, newest, oldest = cli("session", "list").out.splitlines()
 
-    assert newest.startswith(second["id"])
-    assert newest.endswith("live       0  architect")
-    assert oldest.endswith("ended      2  one")
-    assert len(newest) < 80
+    assert day.endswith(" (UTC)")
+    assert newest.endswith("live   -         architect")
+    assert oldest.endswith("ended  -         one")
+    beginning, *_ = newest.split()
+    assert cli("session", "show", beginning, "--json").document["id"] == second["id"]
+
+
+def hook(run: Call, client: str, event: str, project: Path, **fields: Any) -> None:
+    payload = {"session_id": "s-1", "hook_event_name": event, "cwd": str(project), **fields}
+    assert run("hook", client, event, stdin=json.dumps(payload)).code == 0
+
+
+def test_a_session_of_a_client_is_known_by_its_client_branch_and_request(run: Call, project: Path):
+    """On a terminal of eighty columns, however long the request is."""
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/feat/webhook-retry-and-more\n")
+    request = "give up after 8, and count the first delivery as attempt 1"
+    hook(run, "codex", "UserPromptSubmit", project, prompt=request, turn_id="t1")
+    hook(run, "codex", "UserPromptSubmit", project, prompt="and then?", turn_id="t2")
+
+    _, line = run("session", "list", COLUMNS="80").out.splitlines()
+    sheet = run("session", "show", line.split()[0]).out
+
+    assert line.endswith("live   codex     give up after 8,… · feat/webhook-retry-…")
+    assert len(line) <= 80
+    assert f"\nAsked first   {request}\nAsked last    and then?\n" in sheet
+    assert "\nNative id     s-1\n" in sheet
+    assert "Chatmode" not in sheet
+
+
+def test_a_session_in_which_nothing_was_asked_says_so(run: Call, project: Path):
+    hook(run, "claude", "Stop", project, last_assistant_message="Ready.", prompt_id="p1")
+
+    assert "  claude    (nothing asked yet)" in run("session", "list").out
 
 
 def test_an_empty_list_says_whose_it_is_and_how_to_begin(
@@ -321,6 +350,33 @@ def test_events_are_lines_that_fit_a_terminal(cli: Call):
     assert cli("session", "events", start(cli)["id"]).out == "No events yet.\n"
 
 
+def test_events_of_tools_and_subagents_say_what_they_are(cli: Call):
+    session = start(cli)["id"]
+    agent = {"agent_id": "a1", "agent": "Explore"}
+    bash = {"tool": "Bash", "input": {"command": "make test"}}
+    printed = json.dumps({"stdout": "12 passed", "stderr": ""})
+    for kind, role, content, parts in (
+        ("tool_result", "tool", printed, bash),
+        ("user_message", "user", "look in src", agent),
+        ("tool_result", "tool", "one caller", {**bash, **agent}),
+        ("system_event", "system", "All so far: …", {"compaction": "auto"}),
+        ("system_event", "system", "", {"rewound": ["e1"]}),
+    ):
+        fields = ("--type", kind, "--role", role, "--content", content)
+        answer = cli("session", "append", session, *fields, "--parts", json.dumps(parts))
+        assert answer.code == 0, answer.err
+
+    _, *lines = cli("session", "events", session).out.splitlines()
+
+    assert [line[34:] for line in lines] == [
+        "Bash make test → 12 passed",
+        "[Explore] look in src",
+        "[Explore] Bash make test → one caller",
+        "compaction · auto · All so far: …",
+        "rewind · 1 request taken back",
+    ]
+
+
 def test_events_stand_under_their_days(run: Call, tmp_path: Path):
     """A log is read weeks later, and an hour alone says nothing then; a script is given the whole
     moment.
@@ -449,7 +505,8 @@ def test_a_thread_is_read_as_one(cli: Call):
         assert [session["id"] for session in document["sessions"]] == [old, new]
         assert [event["content"] for event in document["events"]] == ["before", "after"]
     sessions, events = text.split("\n\n")
-    assert [line.split()[0] for line in sessions.splitlines()] == [old, new]
+    _, *lines = sessions.splitlines()
+    assert [line.split()[0] for line in lines] == [old[:13], new[:13]]
     assert [line.split()[-1] for line in events.splitlines()] == ["(UTC)", "before", "after"]
 
 

@@ -530,15 +530,15 @@ def test_what_a_session_pays_is_what_status_says(own_console: Console):
     page.locator("#list .session").click()
 
     tab_to(own_console, "#prices summary")
-    expect(page.locator("#prices summary")).to_contain_text("30 ms a hook, about 425 tokens")
+    expect(page.locator("#prices summary")).to_contain_text("90 ms a turn, about 425 tokens")
     page.keyboard.press("Enter")
 
     shown = page.locator("#prices dd").all_inner_texts()
     assert (
-        f"Each of {claude['hook_count']} hooks took {claude['mean_milliseconds']:.0f} ms"
+        f"{claude['hook_count']} hooks so far, {claude['mean_milliseconds']:.0f} ms each"
         in (shown[0])
     )
-    assert f"{claude['mean_chars']:,.0f} characters were handed over" in shown[0]
+    assert f"{claude['mean_chars']:,.0f} characters each" in shown[0]
     assert f"About {status.document['tools_tokens']:,} tokens" in shown[-1]
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     assert page.evaluate(CONTRAST)["ratio"] >= 4.5

@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from holdfast.app import App
 from holdfast.errors import StoreBusyError
 from holdfast.ground.settings import load_settings
+from holdfast.sessions import changing
 from holdfast.sessions.model import Session
 from holdfast.sessions.service import SessionService
 from holdfast.surfaces.console import STATIC, make_console, screens, stock, texts
@@ -255,6 +256,56 @@ async def test_a_long_text_is_cut_on_the_page_and_whole_on_its_own(pages: Pages)
     assert f"/console/sessions/{session.id}/events/1" in page
     assert " end<" in await pages.get(f"/console/sessions/{session.id}/events/1")
     assert " last" in await pages.get(f"/console/sessions/{session.id}/events/2")
+
+
+async def test_a_turn_shows_its_subagents_and_what_no_person_typed(pages: Pages):
+    agent = {"agent_id": "a1", "agent": "Explore<b>"}
+    session = await pages.sessions.create_session("claude", "u1", client="claude")
+    await pages.sessions.append_events(
+        session.id,
+        [
+            {"type": "user_message", "role": "user", "content": "find the callers"},
+            {"type": "user_message", "role": "user", "content": "look in src", "parts": agent},
+            {
+                "type": "tool_result",
+                "role": "tool",
+                "content": "Exit code: 0",
+                "parts": {"tool": "Bash", "input": {"command": "grep -rn x"}, **agent},
+            },
+            {
+                "type": "system_event",
+                "role": "system",
+                "content": "Summary: all of it",
+                "parts": {"compaction": "auto"},
+            },
+            {
+                "type": "user_message",
+                "role": "user",
+                "content": "a task has ended",
+                "parts": {"origin": "task-notification"},
+            },
+        ],
+    )
+
+    page = await pages.get(f"/sessions/{session.id}")
+
+    requests = re.findall(r'<div class="request[^"]*">\s*<div class="text">([^<]+)<', page)
+    assert requests == ["a task has ended", "find the callers"]
+    assert page.count("via agent Explore&lt;b&gt;") == 1
+    assert '<span class="kind">told</span> look in src' in page
+    assert "The context window was summarised here (auto)" in page
+    assert "not typed by a person: task-notification" in page
+
+
+async def test_a_turn_that_was_taken_back_says_so(pages: Pages):
+    session = await pages.started(2)
+    first, *_ = [event async for event in pages.sessions.read_events(session.id)]
+    await changing.mark_rewound(pages.sessions.store, session.id, [first.id], is_rewound=True)
+
+    page = await pages.get(f"/sessions/{session.id}")
+
+    assert page.count("taken back") == 1
+    assert '<article class="turn rewound" id="turn-1">' in page
 
 
 async def test_an_erased_event_says_so(pages: Pages):

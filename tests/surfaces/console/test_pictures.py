@@ -67,7 +67,7 @@ def test_activity_counts_every_event_once(moments: list[float]):
     assert min(counts, default=0) >= 0
     assert (
         sum(counts) == pytest.approx(len(samples) - 1)
-        or len({sampled.created_at for sampled in samples}) == 1
+        or len({sampled.happened_at for sampled in samples}) == 1
     )
 
 
@@ -92,7 +92,7 @@ def test_figures_of_a_long_log_are_marked_as_estimates():
     drawn = make_figures(1000, samples)
 
     assert not drawn.is_exact
-    assert {bar.label: bar.count for bar in drawn.bars} == {"requests": 250, "tool results": 750}
+    assert {bar.label: bar.count for bar in drawn.bars} == {"prompts": 250, "tool results": 750}
     assert drawn.size == "1.0 MB"
 
 
@@ -102,6 +102,13 @@ def test_figures_of_a_short_log_are_exact():
     assert drawn.is_exact
     assert drawn.size == "100 bytes"
     assert make_figures(0, []).bars == ()
+
+
+def test_a_log_of_which_nothing_is_left_has_no_size():
+    """Its events were erased; their number is still true."""
+    drawn = make_figures(2, [sample(1, 0, size=0), sample(2, 1, size=0)])
+
+    assert (drawn.events, drawn.size) == (2, "")
 
 
 @pytest.mark.parametrize(

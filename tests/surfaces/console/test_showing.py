@@ -1,6 +1,8 @@
 """Times in the reader's zone, and nothing that hides."""
 
+import json
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,6 +21,14 @@ def test_an_invisible_character_is_shown_as_a_marked_escape():
     assert 'class="unseen"' in shown
     assert "\u202e" not in shown
     assert "&lt;b&gt;" in shown
+
+
+def test_an_emoji_of_several_stays_whole():
+    family = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+    heart = "\u2764\ufe0f\u200d\U0001f525"
+
+    assert showing.mark_unseen(family + heart) == family + heart
+    assert "\\u200d" in showing.mark_unseen("pay\u200dpal \U0001f469\u200d \u200d\U0001f469")
 
 
 @given(st.text(st.characters(blacklist_categories=())))
@@ -111,3 +121,51 @@ def test_words_are_cut_for_people():
 )
 def test_a_time_from_a_file_is_a_time_or_nothing(value: object, expected: datetime | None):
     assert showing.as_moment(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (None, ""),
+        ({"agent_id": "a1", "agent": "Explore"}, ""),
+        ({"tool": "Bash", "input": {"command": "ls -l"}, "exit_code": 0}, "ls -l"),
+        ({"tool": "Bash", "input": {"command": "ls", "description": "Look"}}, "ls"),
+        ({"tool": "Read", "input": {"path": "a"}}, '{\n  "path": "a"\n}'),
+        ({"tool": "B", "input": "a", "ok": 1}, '{\n  "input": "a",\n  "ok": 1\n}'),
+        ({"tool": "Bash", "is_error": True}, '{\n  "is_error": true\n}'),
+    ],
+)
+def test_what_a_tool_was_given_is_shown_without_what_the_title_says(
+    parts: dict[str, Any] | None, expected: str
+):
+    assert showing.describe_given(parts) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("plain\ntext", "plain\ntext"),
+        ('{"stdout": "a\\nb", "stderr": "", "interrupted": false}', "a\nb"),
+        ('{"stdout": "a", "stderr": "b"}', "a\nb"),
+        ('{"stdout": "", "stderr": ""}', showing.NOTHING_PRINTED),
+        ('{"stdout": "cut \\"here\\" \\u00e4', 'cut "here" ä'),
+        ('{"stdout": "cut in an escape \\u00', "cut in an escape "),
+        ('{"stdout": "cut after \\', "cut after "),
+        ('{"type": "text", "file": {"content": "line 1\\n"}}', "line 1\n"),
+        ('{"a": 1}', '{\n  "a": 1\n}'),
+        ("{not an object", "{not an object"),
+        ('{"stdout": 3}', showing.NOTHING_PRINTED),
+    ],
+)
+def test_what_a_tool_printed_is_shown_as_in_a_terminal(content: str, expected: str):
+    assert showing.describe_output(content) == expected
+
+
+@given(st.text(), st.integers(0, 200))
+def test_an_output_that_is_cut_anywhere_is_shown_as_far_as_it_goes(printed: str, length: int):
+    whole = json.dumps({"stdout": printed, "stderr": ""}, ensure_ascii=False)
+    content = whole[:length]
+
+    shown = showing.describe_output(content)
+
+    assert shown in (content, showing.NOTHING_PRINTED) or printed.startswith(shown)

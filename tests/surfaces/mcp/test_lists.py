@@ -73,6 +73,12 @@ def test_arguments_are_those_of_the_contract_and_no_others():
         assert tool.output_schema is None, "it would cost tokens and change no answer"
 
 
+def test_a_document_that_a_hook_has_handed_over_is_not_asked_for_again():
+    for name in ("instructions", "repo_context"):
+        words = prose.prose(name).split()
+        assert "begin without a Holdfast document" in " ".join(words)
+
+
 def test_all_tools_and_the_instructions_cost_what_was_agreed():
     """As a client sends them with every request: names, descriptions, schemas, in JSON."""
     offered = [

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from holdfast.app import App
+from holdfast.sessions.changing import mark_rewound
 from tests.surfaces.mcp import doors
 from tests.surfaces.mcp.doors import call, data
 
@@ -78,6 +79,39 @@ async def test_the_service_reads_what_a_client_wrote(connect: doors.Connect):
         "debug",
         app.settings.developer,
     )
+
+
+async def test_recent_says_first_who_speaks_where_it_is_not_the_person(project: Path, store: str):
+    agent = {"agent": "explorer", "agent_id": "a1"}
+    said = [
+        ("user_message", "plant pears", None),
+        ("model_message", "pears it is", None),
+        ("user_message", "plant plums", None),
+        ("user_message", "list the files", agent),
+        ("model_message", "two files", agent),
+        ("user_message", "<task-notification>", {"origin": "task-notification"}),
+    ]
+    async with App() as app:
+        sessions = app.scope.sessions
+        session = await sessions.create_session("a", "u1")
+        for kind, content, parts in said:
+            role = "user" if kind == "user_message" else "assistant"
+            await sessions.append_event(session.id, kind, role, content, parts)
+        [first, *_] = await sessions.get_recent_events(session.id)
+        await mark_rewound(sessions.store, session.id, [first.id], is_rewound=True)
+
+    async with doors.inside(project) as client:
+        recent = {"operation": "recent", "session_id": session.id}
+        answer = await client.call_tool("session", recent)
+
+    who = [event.get("who") for event in answer.structured_content["data"]["events"]]
+    back = ["user, taken back", "assistant, taken back"]
+    assert who == [*back, None, "to agent explorer", "agent explorer", "client"]
+    text = answer.content[0].text
+    assert "#1 user_message (user, taken back, " in text
+    assert "#3 user_message (user, 2" in text
+    assert "#4 user_message (to agent explorer, " in text
+    assert "#6 user_message (client, " in text
 
 
 async def test_a_read_before_anything_was_written_is_empty_and_no_error(project: Path, store: str):

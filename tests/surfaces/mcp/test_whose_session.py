@@ -13,7 +13,10 @@ import pytest
 from holdfast.app import App
 from holdfast.ground.settings import load_settings, sqlite_path
 from holdfast.sessions.model import Session
+from holdfast.storage.off_sessions import OffSessions
 from tests.rig.agents import Agent
+from tests.surfaces.mcp import doors
+from tests.surfaces.mcp.doors import call, call_refused
 
 CLAUDE, CODEX, GEMINI = "claude-code", "codex-mcp-client", "gemini-cli-mcp-client"
 Start = Callable[..., Agent]
@@ -398,3 +401,37 @@ def test_a_read_of_an_agent_without_a_session_says_whose_it_is(start: Start, sto
         "warnings": [],
         "next_actions": [],
     }
+
+
+async def test_nothing_of_a_session_that_is_off_is_stored_by_a_tool(project: Path):
+    with App() as app:
+        OffSessions(app.settings.home).add("claude", "private-1")
+    environment = {"CLAUDE_CODE_SESSION_ID": "private-1"}
+    words = {"event_type": "model_message", "role": "assistant", "content": "private"}
+    async with doors.inside(project, name=CLAUDE, environment=environment) as client:
+        refused = [
+            await call_refused(client, "session", operation="append", **words),
+            await call_refused(client, "session", operation="start", chatmode="x"),
+            await call_refused(client, "set_relevant_context", setName="ports", items=["80"]),
+            await call_refused(client, "memory", operation="remember", content="private"),
+        ]
+        read = await call(client, "session", operation="recent")
+
+    assert {answer["code"] for answer in refused} == {"session_off"}
+    assert "holdfast on" in refused[0]["next_actions"][0]
+    assert read["data"]["events"] == []
+    assert list_sessions() == []
+
+
+async def test_another_agent_writes_nothing_into_a_session_that_is_off(project: Path):
+    async with App() as app:
+        sessions = app.scope.sessions
+        session = await sessions.create_session("claude", "u1", client="claude", native_id="n-1")
+        OffSessions(app.settings.home).add("claude", "n-1")
+        async with doors.on_app(app, project, name=CODEX) as client:
+            refused = await call_refused(
+                client, "set_relevant_context", setName="ports", items=["80"], session_id=session.id
+            )
+        known = await sessions.get_session(session.id)
+
+    assert (refused["code"], known.context) == ("session_off", {})

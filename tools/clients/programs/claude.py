@@ -21,6 +21,15 @@ ALLOWED = "mcp__holdfast,Bash,Edit,Write,Agent"  # as root it refuses to allow e
 class ClaudeProgram:
     client = "claude"
     ready = "? for shortcuts"
+    can_fork = True
+    notes_rewinds = False
+    rewind = (
+        ("", r"{answer}[\s\S]*· done "),
+        ("/rewind", r"\(current\)"),
+        ("Up", r"❯ {request}\s+No code changes"),
+        ("Enter", "Restore conversation"),
+        ("Enter", ""),
+    )
     hooks = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd")
 
     def make_environment(self, url: str) -> dict[str, str]:
@@ -32,8 +41,11 @@ class ClaudeProgram:
             "DISABLE_AUTOUPDATER": "1",
         }
 
-    def make_command(self, url: str, prompt: str, resumed: str | None = None) -> list[str]:
+    def make_command(
+        self, url: str, prompt: str, resumed: str | None = None, *, is_fork: bool = False
+    ) -> list[str]:
         resume = ["--resume", resumed] if resumed else []
+        resume += ["--fork-session"] if is_fork else []
         return ["claude", "-p", f"--allowedTools={ALLOWED}", *resume, prompt]
 
     def make_terminal_command(self, url: str) -> list[str]:
@@ -53,6 +65,12 @@ class ClaudeProgram:
         add_json(home / ".claude.json", {"mcpServers": {"holdfast": entry}})
         settings = {"hooks": make_hooks(hooks, HOOK_SECONDS)}
         add_json(home / ".claude" / "settings.json", settings)
+
+    def make_shell_call(self, command: str) -> Body:
+        return {"tool": "Bash", "arguments": {"command": command}}
+
+    def make_server_command(self) -> list[str]:
+        return ["claude", "mcp", "add", "-s", "user", "other", "--", "/bin/true"]
 
     def make_subagent_call(self, prompt: str) -> Body:
         told = {"description": "Look around", "prompt": prompt, "run_in_background": False}

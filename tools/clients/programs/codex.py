@@ -20,13 +20,24 @@ from tools.clients.programs.contract import (
 class CodexProgram:
     client = "codex"
     ready = "Ask Codex"
+    can_fork = True
+    notes_rewinds = True
+    rewind = (
+        ("", r"{answer}\s+Worked for"),
+        ("Escape", "esc again"),
+        ("Escape", "Browsing transcript"),
+        ("Enter", "reverted"),
+    )
     hooks = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd")
 
     def make_environment(self, url: str) -> dict[str, str]:
         return {"SCRIPTED_KEY": KEY}
 
-    def make_command(self, url: str, prompt: str, resumed: str | None = None) -> list[str]:
-        resume = ["resume", resumed] if resumed else []
+    def make_command(
+        self, url: str, prompt: str, resumed: str | None = None, *, is_fork: bool = False
+    ) -> list[str]:
+        how = "fork" if is_fork else "resume"
+        resume = [how, resumed] if resumed else []
         return ["codex", "exec", *self._make_options(url), *resume, prompt]
 
     def make_terminal_command(self, url: str) -> list[str]:
@@ -72,6 +83,12 @@ class CodexProgram:
         ]
         with open(folder / "config.toml", "a") as settings:
             settings.write("\n".join(["", *lines, ""]))
+
+    def make_shell_call(self, command: str) -> Body:
+        return {"tool": "exec_command", "arguments": {"cmd": command}}
+
+    def make_server_command(self) -> list[str]:
+        return ["codex", "mcp", "add", "other", "--", "/bin/true"]
 
     def make_subagent_call(self, prompt: str) -> Body:
         return {"tool": "multi_agent_v1_spawn_agent", "arguments": {"message": prompt}}

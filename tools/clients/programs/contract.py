@@ -34,7 +34,24 @@ class Program(Protocol):
 
     def make_environment(self, url: str) -> dict[str, str]: ...
 
-    def make_command(self, url: str, prompt: str, resumed: str | None = None) -> list[str]:
+    @property
+    def can_fork(self) -> bool:
+        """Whether it goes on in a copy of a session, if the person wants that."""
+
+    @property
+    def notes_rewinds(self) -> bool:
+        """Whether its transcript has that a request was taken back, before there is a next one."""
+
+    @property
+    def rewind(self) -> Sequence[tuple[str, str]]:
+        """How the newest request is taken back: commands and keys, and what the screen then shows.
+
+        The second is a pattern; `{request}` and `{answer}` stand for the words of that turn.
+        """
+
+    def make_command(
+        self, url: str, prompt: str, resumed: str | None = None, *, is_fork: bool = False
+    ) -> list[str]:
         """Headless: one turn, then the end."""
 
     def make_terminal_command(self, url: str) -> list[str]:
@@ -45,6 +62,12 @@ class Program(Protocol):
 
     def wire(self, home: Path, server: Sequence[str], hooks: Mapping[str, str]) -> None:
         """The MCP server, and the command of each hook, in the files of the person."""
+
+    def make_shell_call(self, command: str) -> Body:
+        """What the model calls so that a command is run."""
+
+    def make_server_command(self) -> list[str]:
+        """With it the client itself adds another server to the person's settings."""
 
     def make_subagent_call(self, prompt: str) -> Body:
         """What the model calls so that a subagent is told the prompt."""

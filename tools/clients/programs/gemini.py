@@ -20,6 +20,14 @@ from tools.clients.programs.contract import (
 class GeminiProgram:
     client = "gemini"
     ready = "Type your message"
+    can_fork = False
+    notes_rewinds = True
+    rewind = (
+        ("/rewind", "Stay at current position"),
+        ("Up", "● {request}"),
+        ("Enter", "Rewind conversation"),
+        ("Enter", ""),
+    )
     hooks = ("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd")
 
     def make_environment(self, url: str) -> dict[str, str]:
@@ -30,7 +38,9 @@ class GeminiProgram:
             "GEMINI_CLI_NO_RELAUNCH": "true",
         }
 
-    def make_command(self, url: str, prompt: str, resumed: str | None = None) -> list[str]:
+    def make_command(
+        self, url: str, prompt: str, resumed: str | None = None, *, is_fork: bool = False
+    ) -> list[str]:
         resume = ["--resume", resumed] if resumed else []
         return ["gemini", "-m", "gemini-2.5-pro", "--approval-mode", "yolo", *resume, "-p", prompt]
 
@@ -49,6 +59,12 @@ class GeminiProgram:
         }
         add_json(home / ".gemini" / "settings.json", settings)
 
+    def make_shell_call(self, command: str) -> Body:
+        return {"tool": "run_shell_command", "arguments": {"command": command}}
+
+    def make_server_command(self) -> list[str]:
+        return ["gemini", "mcp", "add", "-s", "user", "other", "/bin/true"]
+
     def make_subagent_call(self, prompt: str) -> Body:
         told = {"agent_name": "generalist", "prompt": prompt}
         return {"tool": "invoke_agent", "arguments": told}
@@ -59,7 +75,7 @@ class GeminiProgram:
 
     def make_compacting_script(self) -> list[tuple[str, list[Answer]]]:
         """It forgets the length with its process, and looks between two steps."""
-        call = {"tool": "run_shell_command", "arguments": {"command": "true"}}
+        call = self.make_shell_call("true")
         return [("Look once more.", [{"calls": [call], "tokens": FULL_TOKENS}])]
 
     def find_native_id(self, home: Path) -> str:

@@ -14,6 +14,9 @@ PLUGIN = Path(__file__).with_name("recorder.js")
 class OpenCodeProgram:
     client = "opencode"
     ready = "Ask anything"
+    can_fork = True
+    notes_rewinds = True
+    rewind = (("/undo", "message reverted"),)
     hooks = (
         "session.created",
         "chat.message",
@@ -45,16 +48,27 @@ class OpenCodeProgram:
             "npm_config_fetch_retries": "0",  # or it waits for a registry that it cannot reach
         }
 
-    def make_command(self, url: str, prompt: str, resumed: str | None = None) -> list[str]:
+    def make_command(
+        self, url: str, prompt: str, resumed: str | None = None, *, is_fork: bool = False
+    ) -> list[str]:
         """As words: it quotes an argument that has several."""
         resume = ["-s", resumed] if resumed else []
+        resume += ["--fork"] if is_fork else []
         return ["opencode", "run", *resume, *prompt.split()]
 
     def make_terminal_command(self, url: str) -> list[str]:
         return ["opencode"]
 
     def prepare(self, home: Path, project: Path) -> None:
-        """It asks nothing."""
+        """It asks nothing, and has installed what it wants beside plugins.
+
+        A start that ends before that is done leaves a lock, for which the next one waits a minute.
+        """
+        folder = home / ".config" / "opencode"
+        wanted = {"dependencies": {"@opencode-ai/plugin": "*"}}
+        write_json(folder / "package.json", wanted)
+        write_json(folder / "package-lock.json", {"packages": {"": wanted}})
+        (folder / "node_modules").mkdir()
 
     def wire(self, home: Path, server: Sequence[str], hooks: Mapping[str, str]) -> None:
         folder = home / ".config" / "opencode"
@@ -64,6 +78,12 @@ class OpenCodeProgram:
         plugin.parent.mkdir(parents=True)
         commands = f"const HOOKS = {json.dumps(dict(hooks))}\n"
         plugin.write_text(commands + PLUGIN.read_text())
+
+    def make_shell_call(self, command: str) -> Body:
+        return {"tool": "bash", "arguments": {"command": command, "description": "Work"}}
+
+    def make_server_command(self) -> list[str]:
+        return ["opencode", "mcp", "add", "other", "--", "/bin/true"]
 
     def make_subagent_call(self, prompt: str) -> Body:
         told = {"description": "Look around", "prompt": prompt, "subagent_type": "general"}

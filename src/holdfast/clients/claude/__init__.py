@@ -43,7 +43,10 @@ MOMENTS = {
 }
 TEXT_EVENT = "SessionStart"
 TELLS_OF_COMPACTION = True
+KEEPS_REQUESTS = False
 TEXT_CHARS = 9_500  # more than 10,000 arrive as a file's name and a preview
+NEWS = (b'"type":"user"', b'"type":"assistant"', b'"queued_command"')
+NAMES_TOOLS = True
 INTRODUCED_AS = "claude-code"
 NATIVE_ID_META = ()
 CALL_ID_META = "claudecode/toolUseId"

@@ -20,13 +20,14 @@ from holdfast.clients.setup import (
     find_settings,
     find_value,
     make_groups,
-    make_hook_command,
-    make_portable_hook_command,
+    make_hook_commands,
+    make_portable_hook_commands,
 )
 
 PROGRAM = "claude"
 OLDEST = (2, 0)
 CHECKED = (2, 1, 325)
+MOVED_BY: tuple[str, ...] = ("CLAUDE_CONFIG_DIR",)
 LIST_COMMAND = ("mcp", "list")
 MATCHERS = {"PreToolUse": "Edit|Write|MultiEdit|NotebookEdit|mcp__holdfast__.*"}
 HOOKS_OFF = "Claude Code runs no hooks at all: remove disableAllHooks from its settings.json"
@@ -48,13 +49,13 @@ def list_edits(place: SetupPlace) -> list[ConfigEdit]:
 
 
 def list_project_edits(place: SetupPlace) -> list[ConfigEdit]:
-    found = {event: make_portable_hook_command(NAME, event) for event in MOMENTS}
+    found = make_portable_hook_commands(NAME, MOMENTS)
     path = os.path.join(place.worktree, ".claude", "settings.json")
     return [JsonEdit(path, make_groups(found, MATCHERS, timeout=TIMEOUT_SECONDS))]
 
 
 def list_hooks(place: SetupPlace) -> dict[str, str]:
-    return {event: make_hook_command(place.shim, NAME, event) for event in MOMENTS}
+    return make_hook_commands(place, NAME, MOMENTS)
 
 
 def list_commands(place: SetupPlace) -> list[str]:
@@ -102,11 +103,7 @@ def _state(place: SetupPlace) -> str:
 
 
 def _list_command_files(place: SetupPlace) -> list[OwnFile]:
-    resume = commands.make_resume_text("$ARGUMENTS")
-    return [
-        _make_command(place, commands.RESUME, commands.RESUME_HINT, resume),
-        _make_command(place, commands.STOP, commands.STOP_HINT, commands.make_stop_text()),
-    ]
+    return [_make_command(place, *command) for command in commands.list_commands("$ARGUMENTS")]
 
 
 def _make_command(place: SetupPlace, name: str, hint: str, text: str) -> OwnFile:

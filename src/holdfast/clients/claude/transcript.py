@@ -7,9 +7,12 @@ A subagent has a file of its own beside the session's, and another with what it 
 
 A fork is a copy: the same lines with the same ids in a new file of a new session. What gives it
 away is that the client marks all turns that it copies with the id of the first new one. So what
-comes before the last turn that has the id of the first is left out: the other session has it.
+comes before the last turn that has the id of the first is left out: the other session has it. That
+one is found by the last copied turn, which keeps its own id there.
 
-A rewind leaves no line of its own: the next prompt follows a line that is not the last one.
+A rewind leaves no line of its own: the next prompt follows a line that is not the last one. So does
+one of a second program that was started with the same session. Those go on side by side: once a
+turn goes on that seemed to be taken back, nothing was, and no rewind is seen in that file again.
 """
 
 from __future__ import annotations
@@ -18,14 +21,19 @@ import json
 import os
 
 from holdfast.clients.claude import NOTIFICATION, describe_outcome
-from holdfast.clients.contract import describe_agent, make_key, name_prompt
+from holdfast.clients.contract import RESTORED, describe_agent, make_key, name_prompt
 from holdfast.clients.transcript import (
+    CUT_OFF,
+    INTERRUPTED,
     MOST_FOUND,
+    UNKNOWN,
     Batch,
     TranscriptFile,
     TranscriptReading,
+    TurnReading,
     as_object,
     as_objects,
+    find_last_value,
     is_inside,
     join_texts,
     list_changed,
@@ -36,23 +44,29 @@ from holdfast.clients.transcript import (
     read_file,
     read_first_line,
     read_head,
+    read_last_turn,
+    read_tail,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from holdfast.clients.transcript import Cursor, TranscriptPage
+    from holdfast.clients.transcript import Cursor, Record, TranscriptPage
 
 HEAD_BYTES = 400  # of a line, in which its type is found
 TRIGGER_CHARS = 40
 MOST_CALLS = 100  # that wait for a result
 MOST_PROMPTS = 100  # that a rewind can take back
+MOST_STEPS = 50  # from a line up to one that has the id of its turn
 FIRST_LOOK_BYTES = 1 << 14  # how far back the line is looked for that a prompt follows
 REWIND_BYTES = 8 << 20  # and how far at most
 PROBE_BYTES = 4 << 20  # of a file, in which its first prompt is looked for
+ORIGIN_BYTES = 32 << 20  # of another file, in which the last turn that a fork copied is looked for
 CWD = b'"cwd":"'
+MODE = b'"permissionMode":"'
+TURN = b'"turnPosition"'  # in a line that begins a turn
 FOLDER_CHARS = 200  # a longer name is cut, and a hash follows
 KEPT_TYPES = (b"user", b"assistant", b"system", b"attachment")
 # What the client shows to the person and hands to its model; no one has said it.
@@ -65,6 +79,8 @@ PRINTED = (
     "<system-reminder>",
     "[Request interrupted by user",
 )
+STOPPED_BY_USER = PRINTED[-1]
+NOT_YET_STOPPED = {"tool_use": CUT_OFF, None: UNKNOWN}  # why a model stopped speaking
 
 
 def find_sources(native_id: str, path: str) -> list[str]:
@@ -106,11 +122,60 @@ def _is_about(path: str, folder: str, name: str) -> bool:
     return is_inside(cwd, folder) or is_inside(os.path.realpath(cwd), folder)
 
 
+def is_planning(payload: Mapping[str, Any]) -> bool:
+    """A hook at a start is not told; the transcript has it with each prompt and each change."""
+    mode = payload.get("permission_mode")
+    if mode is None:
+        tail = read_tail(payload.get("transcript_path"))
+        mode = find_last_value(tail, MODE).decode("utf-8", "replace")
+    return bool(mode == "plan")
+
+
 def read(path: str, cursor: Cursor, most_bytes: int) -> Batch:
     return read_file(path, cursor, most_bytes, ClaudeReading)
 
 
+def read_end(path: str) -> list[Record]:
+    return read_last_turn(path, ClaudeTurn())
+
+
+class ClaudeTurn(TurnReading):
+    def take(self, entry: dict[str, Any]) -> None:
+        message = as_object(entry.get("message"))
+        if entry.get("isSidechain") is True or entry.get("isMeta") is True:
+            return
+        if entry.get("type") == "user":
+            self._take_user(entry, message.get("content"))
+        elif entry.get("type") == "assistant":
+            self._take_answer(entry, message)
+
+    def _take_user(self, entry: dict[str, Any], content: object) -> None:
+        self.end = None
+        for block in as_objects(content):
+            self.calls.pop(str(block.get("tool_use_id")), None)
+        text = join_texts(content)
+        if text.startswith(STOPPED_BY_USER):
+            self.begin()
+            self.close(INTERRUPTED, entry.get("uuid"), entry.get("timestamp"))
+        elif _begins_turn(entry):
+            self.begin()
+
+    def _take_answer(self, entry: dict[str, Any], message: dict[str, Any]) -> None:
+        reason = message.get("stop_reason")
+        if reason not in NOT_YET_STOPPED:
+            self.begin()
+            return
+        at = entry.get("timestamp")
+        for block in as_objects(message.get("content")):
+            if block.get("type") == "tool_use":
+                self.add_call(block.get("id"), block.get("name"), block.get("input"), at)
+            else:
+                self.close(NOT_YET_STOPPED[reason], entry.get("uuid"), at)
+
+
 class ClaudeReading(TranscriptReading):
+    START = b'{"parentUuid":'
+
     def __init__(self, page: TranscriptPage, path: str):
         super().__init__(page, path)
         self.calls: dict[str, int] = as_object(self.state.get("calls")).copy()
@@ -129,7 +194,8 @@ class ClaudeReading(TranscriptReading):
         own = self._find_own_start()
         if own is None:
             return Batch([], self.page.make_cursor(self.state), has_more=True)
-        self.state = {"own": own}
+        origin = self._find_origin(own) if own else None
+        self.state = {"own": own, "forked_from": origin} if origin else {"own": own}
         if own < self.page.start:
             return Batch([], self.page.make_cursor(self.state, own), has_more=True)
         self.page.first = max(self.page.first, own - self.page.start)
@@ -153,9 +219,21 @@ class ClaudeReading(TranscriptReading):
             return None
         return own
 
+    def _find_origin(self, own: int) -> str | None:
+        """The session that a fork is a copy of: there, its last copied turn is no copy."""
+        begin = max(0, own - REWIND_BYTES)
+        copied = read_at(self.page.fd, begin, own - begin).splitlines()
+        turns = (line for line in reversed(copied) if self._find_turn(line))
+        last = parse_line(next(turns, b"")) or {}
+        others = [path for path in _list_main(os.path.dirname(self.path)) if path != self.path]
+        for _, path in list_changed(others, 0.0)[:MOST_FOUND]:
+            if _is_own_turn(path, _make_needle(last.get("uuid"))):
+                return os.path.basename(path).removesuffix(".jsonl")
+        return None
+
     def _find_turn(self, line: bytes) -> list[Any] | None:
         """The id of the turn that a line begins, and its place in the conversation."""
-        if b'"turnPosition"' not in line or not self.is_wanted(line):
+        if TURN not in line or not self.is_wanted(line):
             return None
         entry = parse_line(line) or {}
         key = make_key("turn", entry.get("promptId"))
@@ -200,6 +278,7 @@ class ClaudeReading(TranscriptReading):
         content = as_object(entry.get("message")).get("content")
         if make_key("turn", entry.get("promptId")):
             self.state["turn"] = entry["promptId"]
+            self._restore(entry["promptId"], entry.get("uuid"))
         for block in as_objects(content):
             if block.get("type") == "tool_result":
                 self._take_result(entry, block)
@@ -221,8 +300,9 @@ class ClaudeReading(TranscriptReading):
         if key is None or not _begins_turn(entry) or self.agent:
             self.add_message("record", entry.get("uuid"), "user", command or text, parts)
             return
-        rewound = self._list_rewound(entry.get("parentUuid"), offset)
+        rewound = self._list_rewound(entry, offset)
         self.add_rewind(entry.get("uuid"), rewound)
+        self.state["gone"] = [*self.state.get("gone", []), *rewound][-MOST_PROMPTS:]
         self.prompts = [prompt for prompt in self.prompts if prompt[1] not in rewound]
         self.prompts.append([offset, key])
         self.add_message("prompt", name, "user", command or text, parts)
@@ -291,20 +371,48 @@ class ClaudeReading(TranscriptReading):
 
     # --- what was taken back ----------------------------------------------------------------------
 
-    def _list_rewound(self, parent: object, offset: int) -> list[str]:
+    def _list_rewound(self, entry: dict[str, Any], offset: int) -> list[str]:
         """The keys of the prompts that come after the line that this one follows."""
-        if not self.prompts:
+        parent = entry.get("parentUuid")
+        if self.state.get("gone"):
+            self._restore(self._find_turn_of(parent, offset), entry.get("uuid"))
+        if not self.prompts or self.state.get("is_shared"):
             return []
         place = self._find_line(parent, offset)
         if place is None:
             return []
         return [key for begin, key in self.prompts if begin > place]
 
+    def _restore(self, turn_id: object, native: object) -> None:
+        """Where a turn goes on that seemed to be taken back: two programs write this file."""
+        gone = self.state.get("gone", [])
+        if any(key.startswith(f"prompt:{turn_id}:") for key in gone):
+            self.add("restore", native, "system_event", "system", "", {RESTORED: gone})
+            self.state["gone"] = []
+            self.state["is_shared"] = True
+
+    def _find_turn_of(self, uuid: object, end: int) -> object:
+        """The id of the turn that a line belongs to."""
+        for _ in range(MOST_STEPS):
+            place = self._find_line(uuid, end)
+            if place is None or place < 0:
+                return None
+            entry = parse_line(self.page.read_line(self._find_begin(place))) or {}
+            if entry.get("promptId") or entry.get("uuid") != uuid:
+                return entry.get("promptId")
+            uuid, end = entry.get("parentUuid"), place
+        return None
+
+    def _find_begin(self, place: int) -> int:
+        """Where the line begins that something stands in."""
+        begin = max(0, place - REWIND_BYTES)
+        return begin + read_at(self.page.fd, begin, place - begin).rfind(b"\n") + 1
+
     def _find_line(self, uuid: object, end: int) -> int | None:
         """Where the line with an id is, looked for backwards: it nearly always is the last one."""
         if uuid is None:
             return -1  # nothing: the conversation begins again
-        needle = b'"uuid":"' + str(uuid).encode("utf-8", "replace") + b'"'
+        needle = _make_needle(uuid)
         stop = max(0, end - REWIND_BYTES)
         size = FIRST_LOOK_BYTES
         while end > stop:
@@ -315,6 +423,22 @@ class ClaudeReading(TranscriptReading):
                 return begin + place
             end, size = begin, 2 * size
         return None
+
+
+def _make_needle(uuid: object) -> bytes:
+    """What the line with an id has, and no other."""
+    return b'"uuid":"' + str(uuid).encode("utf-8", "replace") + b'"'
+
+
+def _is_own_turn(path: str, needle: bytes) -> bool:
+    """Whether a file has that turn, and no turn with the same id comes after it."""
+    before, found, rest = read_head(path, ORIGIN_BYTES).partition(needle)
+    if not found:
+        return False
+    end, *later = rest.split(b"\n")
+    entry = parse_line(before.rpartition(b"\n")[2] + found + end) or {}
+    same = f'"promptId":"{entry.get("promptId")}"'.encode("utf-8", "replace")
+    return not any(TURN in line and same in line for line in later)
 
 
 def _find_command(text: str) -> str:

@@ -43,7 +43,10 @@ MOMENTS = {
 }
 TEXT_EVENT = "SessionStart"
 TELLS_OF_COMPACTION = True
+KEEPS_REQUESTS = True
 TEXT_CHARS = 9_500  # at about 2,500 tokens the middle is cut out
+NEWS = (b'"item_completed"', b'"type":"compacted"')
+NAMES_TOOLS = True
 INTRODUCED_AS = "codex"
 NATIVE_ID_META = (("sessionId",), ("x-codex-turn-metadata", "session_id"))
 CALL_ID_META = None

@@ -26,12 +26,13 @@ from holdfast.clients.setup import (
     find_text,
     find_value,
     make_groups,
-    make_hook_command,
+    make_hook_commands,
 )
 
 PROGRAM = "codex"
 OLDEST = (0, 153)  # the first that is known to have every hook that is wired
 CHECKED = (0, 166, 0)
+MOVED_BY: tuple[str, ...] = ("CODEX_HOME",)
 LIST_COMMAND = None
 MATCHERS = {"PreToolUse": "apply_patch"}
 TIMEOUT_SECONDS = 10
@@ -70,7 +71,7 @@ def list_project_edits(place: SetupPlace) -> list[ConfigEdit]:
 
 
 def list_hooks(place: SetupPlace) -> dict[str, str]:
-    return {event: make_hook_command(place.shim, NAME, event) for event in MOMENTS}
+    return make_hook_commands(place, NAME, MOMENTS)
 
 
 def list_commands(place: SetupPlace) -> list[str]:
@@ -93,7 +94,7 @@ def list_left(place: SetupPlace) -> list[str]:
 
 def _is_trusted(place: SetupPlace, event: str, state: Any) -> bool:
     """By the place of our handler in its file; the hash itself is Codex's own business."""
-    command = make_hook_command(place.shim, NAME, event)
+    command = list_hooks(place)[event]
     text = find_text(_hooks_file(place))
     found = config_file.find_handler(text, ("hooks", event), command)
     if found is None:
@@ -117,12 +118,7 @@ def _config(place: SetupPlace) -> str:
 
 def _list_skills(place: SetupPlace) -> list[OwnFile]:
     asked_for = "what the person has typed behind the name of this skill"
-    return [
-        _make_skill(
-            place, commands.RESUME, commands.RESUME_HINT, commands.make_resume_text(asked_for)
-        ),
-        _make_skill(place, commands.STOP, commands.STOP_HINT, commands.make_stop_text()),
-    ]
+    return [_make_skill(place, *command) for command in commands.list_commands(asked_for)]
 
 
 def _make_skill(place: SetupPlace, command: str, hint: str, text: str) -> OwnFile:

@@ -12,42 +12,54 @@ session, whose first line has the number of the first line of the other that was
 
 from __future__ import annotations
 
+import json
 import os
 
 from holdfast.clients.codex import PATCH, PATCH_TOOL
 from holdfast.clients.contract import as_text, describe_agent, name_prompt
 from holdfast.clients.transcript import (
+    CUT_OFF,
+    FAILED,
+    INTERRUPTED,
     MOST_FOUND,
     MOST_LOOKED_AT,
     MOST_SUBAGENTS,
     Batch,
     TranscriptFile,
     TranscriptReading,
+    TurnReading,
     as_object,
+    find_last_value,
     is_inside,
     join_texts,
     list_changed,
     list_names,
+    parse_line,
     read_file,
     read_first_line,
     read_head,
+    read_last_turn,
+    read_tail,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from holdfast.clients.transcript import Cursor
+    from holdfast.clients.transcript import Cursor, Record
 
 HEAD_BYTES = 250  # of a line, in which its type is found
-OWNER_BYTES = 4096  # of a file, in which its session is named
+OWNER_BYTES = 4096  # of a file, in which its session and its folder are named
+CWD = b'"cwd":"'
 FIRST_LINE_BYTES = 1 << 20  # it has the model's instructions
 KEPT_TYPES = (b"session_meta", b"compacted", b"")  # or none is found
 ITEM_BYTES = 400  # of a line, in which the type of its item is found
 PAGE_BYTES, REWIND_PAGES = 4 << 20, 32  # how much of an earlier file a rewind is looked up in
 MOST_PROMPTS = 100
+SHELL_TOOL = "Bash"  # the name that its hooks give it
 DAY_SECONDS = 86_400
+MODES = (b'"collaboration_mode":{"mode":"', b'"collaboration_mode_kind":"')
 HARNESS_TAGS = (
     "environment_context",
     "user_instructions",
@@ -124,6 +136,8 @@ def list_transcripts(folder: str, home: str, since: float) -> Iterable[Transcrip
     for changed_at, path in list_changed(paths, since):
         if len(found) == MOST_FOUND:
             break
+        if not _may_be_about(path, folder):
+            continue
         owner = as_object(read_first_line(path, FIRST_LINE_BYTES).get("payload"))
         native_id = owner.get("id")
         is_main = not owner.get("parent_thread_id") and isinstance(native_id, str)
@@ -132,11 +146,83 @@ def list_transcripts(folder: str, home: str, since: float) -> Iterable[Transcrip
     return list(found.values())
 
 
+def is_planning(payload: Mapping[str, Any]) -> bool:
+    """No payload says so; the transcript does with each turn, and before the hooks of that turn."""
+    tail = read_tail(payload.get("transcript_path"))
+    return find_last_value(tail, *MODES) == b"plan"
+
+
+def _may_be_about(path: str, folder: str) -> bool:
+    """By the first bytes of a first line, which is long: every start of any client asks."""
+    head = read_head(path, OWNER_BYTES)
+    named = json.dumps(folder, ensure_ascii=False).strip('"').encode("utf-8", "replace")
+    return named in head or CWD not in head
+
+
 def read(path: str, cursor: Cursor, most_bytes: int) -> Batch:
     return read_file(path, cursor, most_bytes, CodexReading)
 
 
+def read_end(path: str) -> list[Record]:
+    return read_last_turn(path, CodexTurn())
+
+
+class CodexTurn(TurnReading):
+    def take(self, entry: dict[str, Any]) -> None:
+        payload = as_object(entry.get("payload"))
+        if entry.get("type") == "response_item":
+            self._take_call(payload, entry.get("timestamp"))
+        elif entry.get("type") == "event_msg":
+            self._take_event(payload, entry.get("timestamp"))
+
+    def _take_call(self, payload: dict[str, Any], at: object) -> None:
+        kind = str(payload.get("type"))
+        call_id = payload.get("call_id")
+        if kind.endswith("_call_output"):
+            self.calls.pop(str(call_id), None)
+        elif kind == "function_call":
+            given = _parse_arguments(payload.get("arguments"))
+            if "cmd" in given:
+                self.add_call(call_id, SHELL_TOOL, {"command": given["cmd"]}, at)
+            else:
+                self.add_call(call_id, payload.get("name"), given, at)
+        elif kind == "custom_tool_call":
+            name = payload.get("name")
+            field = PATCH if name == PATCH_TOOL else "input"
+            self.add_call(call_id, name, {field: payload.get("input")}, at)
+
+    def _take_event(self, payload: dict[str, Any], at: object) -> None:
+        kind = payload.get("type")
+        turn_id = payload.get("turn_id")
+        item = as_object(payload.get("item"))
+        if kind in ("task_started", "task_complete", "turn_aborted"):
+            self.begin()
+        if kind == "turn_aborted":
+            self.close(INTERRUPTED, turn_id, at)
+        elif kind == "task_complete" and payload.get("error"):
+            self.close(FAILED, turn_id, at, _find_message(payload["error"]))
+        elif kind == "item_completed" and item.get("type") == "AgentMessage":
+            self.close(CUT_OFF, item.get("id"), at)
+        elif kind == "item_completed":
+            self.end = None
+            self.calls.pop(str(item.get("id")), None)
+
+
+def _find_message(error: object) -> str:
+    """Of an error, which may hold the answer of a server as it is."""
+    text = as_text(as_object(error).get("message") or error)
+    answer = parse_line(text.encode("utf-8", "replace")) or {}
+    return as_text(as_object(answer.get("error")).get("message") or text)
+
+
+def _parse_arguments(text: object) -> dict[str, Any]:
+    if not isinstance(text, str):
+        return {}
+    return parse_line(text.encode("utf-8", "replace")) or {"arguments": text}
+
+
 class CodexReading(TranscriptReading):
+    START = b'{"timestamp":'
     ordinal: object = None  # of the line that is being read
 
     def is_wanted(self, line: bytes) -> bool:
@@ -164,6 +250,7 @@ class CodexReading(TranscriptReading):
     def _take_owner(self, payload: dict[str, Any]) -> None:
         if not payload.get("parent_thread_id"):
             self._take_rewind(str(payload.get("id")))
+            self._take_fork(payload.get("forked_from_id"))
             return
         name = payload.get("agent_role") or payload.get("agent_nickname")
         self.state["agent"] = describe_agent(payload.get("id"), name)
@@ -183,6 +270,10 @@ class CodexReading(TranscriptReading):
                 prompts = _list_prompts(path)
                 rewound += [key for ordinal, key in prompts if ordinal >= self.ordinal]
         self.add_rewind(own_id, list(dict.fromkeys(rewound)))
+
+    def _take_fork(self, native_id: object) -> None:
+        if isinstance(native_id, str):
+            self.state["forked_from"] = native_id
 
     def _take_item(self, item: dict[str, Any], turn_id: object) -> None:
         kind = item.get("type")
@@ -224,7 +315,7 @@ class CodexReading(TranscriptReading):
             outcome = {"exit_code": code}
         given = {"command": _join_command(item.get("command"))}
         output = as_text(item.get("aggregated_output") or "")
-        self.add_tool(item.get("id"), "Bash", given, output, outcome)
+        self.add_tool(item.get("id"), SHELL_TOOL, given, output, outcome)
 
     def _take_change(self, item: dict[str, Any]) -> None:
         changes = as_object(item.get("changes"))

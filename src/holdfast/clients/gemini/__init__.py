@@ -36,7 +36,10 @@ MOMENTS = {
 }
 TEXT_EVENT = "BeforeAgent"  # what it is given at the start, it puts before the person's words
 TELLS_OF_COMPACTION = False
+KEEPS_REQUESTS = False
 TEXT_CHARS = None
+NEWS = (b'"type":"user"', b'"type":"gemini"', b'"$rewindTo"')
+NAMES_TOOLS = False
 INTRODUCED_AS = "gemini-cli"
 NATIVE_ID_META = ()
 CALL_ID_META = None
@@ -48,6 +51,7 @@ PROJECT_VARIABLE = None
 
 SHELL = "run_shell_command"
 CONTEXT_TAGS = ("hook_context", "session_context")
+QUOTATION = "»"
 EXIT_LINE = "Exit Code: "
 EXIT_DIGITS = 3
 
@@ -106,4 +110,14 @@ def strip_context(text: str) -> str:
 
 
 def reply(event_name: str, text: str) -> str:
-    return reply_in_common(event_name, text)
+    lines = [_mark_quotation(line) for line in text.split("\n")]
+    return reply_in_common(event_name, "\n".join(lines))
+
+
+def _mark_quotation(line: str) -> str:
+    """It hands every `>` to its model as `&gt;`, so a quotation begins with another mark."""
+    words = line.lstrip(" ")
+    if not words.startswith(">"):
+        return line
+    indent = line[: len(line) - len(words)]
+    return f"{indent}{QUOTATION}{words[1:]}"

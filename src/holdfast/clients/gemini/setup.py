@@ -19,13 +19,13 @@ from holdfast.clients.setup import (
     find_settings,
     find_value,
     make_groups,
-    make_hook_command,
-    make_portable_hook_command,
+    make_hook_commands,
 )
 
 PROGRAM = "gemini"
 OLDEST = (0, 26)  # the first with hooks in this form
 CHECKED = (0, 61, 0)
+MOVED_BY: tuple[str, ...] = ()
 LIST_COMMAND = ("mcp", "list")
 MATCHERS = {"AfterTool": "replace|write_file"}
 TIMEOUT_MILLISECONDS = 10_000
@@ -45,14 +45,12 @@ def list_edits(place: SetupPlace) -> list[ConfigEdit]:
 
 
 def list_project_edits(place: SetupPlace) -> list[ConfigEdit]:
-    found = {event: make_portable_hook_command(NAME, event) for event in MOMENTS}
-    path = os.path.join(place.worktree, ".gemini", "settings.json")
-    groups = make_groups(found, MATCHERS, name=SERVER, timeout=TIMEOUT_MILLISECONDS)
-    return [JsonEdit(path, groups)]
+    """None: it warns each colleague of hooks that a repository brings, and shows them run."""
+    return []
 
 
 def list_hooks(place: SetupPlace) -> dict[str, str]:
-    return {event: make_hook_command(place.shim, NAME, event) for event in MOMENTS}
+    return make_hook_commands(place, NAME, MOMENTS)
 
 
 def list_commands(place: SetupPlace) -> list[str]:
@@ -100,11 +98,7 @@ def _settings(place: SetupPlace) -> str:
 
 
 def _list_command_files(place: SetupPlace) -> list[OwnFile]:
-    resume = commands.make_resume_text("{{args}}")
-    return [
-        _make_command(place, commands.RESUME, commands.RESUME_HINT, resume),
-        _make_command(place, commands.STOP, commands.STOP_HINT, commands.make_stop_text()),
-    ]
+    return [_make_command(place, *command) for command in commands.list_commands("{{args}}")]
 
 
 def _make_command(place: SetupPlace, name: str, hint: str, text: str) -> OwnFile:

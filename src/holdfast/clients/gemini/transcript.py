@@ -16,10 +16,14 @@ import os
 from holdfast.clients.contract import describe_agent, make_key
 from holdfast.clients.gemini import describe_outcome, join_text
 from holdfast.clients.transcript import (
+    FAILED,
+    INTERRUPTED,
     MOST_FOUND,
+    UNKNOWN,
     Batch,
     TranscriptFile,
     TranscriptReading,
+    TurnReading,
     as_object,
     as_objects,
     is_inside,
@@ -27,27 +31,34 @@ from holdfast.clients.transcript import (
     list_changed,
     list_names,
     list_newest,
+    parse_line,
     read_file,
     read_first_line,
     read_head,
+    read_last_turn,
+    read_tail,
 )
 from holdfast.ground import canonical
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from holdfast.clients.transcript import Cursor
+    from holdfast.clients.transcript import Cursor, Record
 
 HEAD_BYTES = 300  # of a line, in which its type is found
 MOST_PROMPTS = 100
 MOST_GIVEN = 200
 ENDED = ("success", "error", "cancelled")
+ENTER_PLAN, EXIT_PLAN, PLAN_MODE = "enter_plan_mode", "exit_plan_mode", b"_plan_mode"
+APPROVED = "Plan approved"
 SNAPSHOT = "<state_snapshot>"
 SESSION_CONTEXT = "<session_context>"
+UPDATE = b'{"$set":{"lastUpdated":'
 HARNESS = "System: "  # what the client tells its model in the place of a prompt
 PROJECTS_BYTES = 1 << 20
+CANCELLED = "Request cancelled"  # what the client shows to the person then
 
 
 def find_sources(native_id: str, path: str) -> list[str]:
@@ -109,16 +120,68 @@ def _list_projects(root: str, folder: str) -> list[str]:
     return sorted(name for name in names if os.path.basename(name) == name)
 
 
+def is_planning(payload: Mapping[str, Any]) -> bool:
+    """Known by the tools that enter and leave it; a client that was started in it does not say."""
+    tail = read_tail(payload.get("transcript_path"))
+    lines = [parse_line(line) for line in tail.split(b"\n") if PLAN_MODE in line]
+    calls = [call for line in lines if line for call in as_objects(line.get("toolCalls"))]
+    changes = [change for call in calls if (change := _find_mode_change(call))]
+    return changes[-1:] == [ENTER_PLAN]
+
+
+def _find_mode_change(call: dict[str, Any]) -> str | None:
+    """The tool that entered or left plan mode: to leave it, the person must approve of a plan."""
+    name = call.get("name")
+    output, _ = _find_output(call)
+    if name == ENTER_PLAN and call.get("status") == "success":
+        return ENTER_PLAN
+    if name == EXIT_PLAN and output.startswith(APPROVED):
+        return EXIT_PLAN
+    return None
+
+
 def read(path: str, cursor: Cursor, most_bytes: int) -> Batch:
     return read_file(path, cursor, most_bytes, GeminiReading)
 
 
+def read_end(path: str) -> list[Record]:
+    return read_last_turn(path, GeminiTurn())
+
+
+class GeminiTurn(TurnReading):
+    """A call is written when it has ended, so nothing tells an answer from words before a call."""
+
+    def take(self, entry: dict[str, Any]) -> None:
+        kind = entry.get("type")
+        native, at = entry.get("id"), entry.get("timestamp")
+        text = join_text(entry.get("content") or "")
+        if kind == "user" or entry.get("toolCalls"):
+            self.begin()
+        elif kind == "gemini":
+            self.close(UNKNOWN, native, at)
+        elif kind == "error":
+            self.close(FAILED, native, at, text)
+        elif kind == "info" and text.startswith(CANCELLED):
+            self.close(INTERRUPTED, native, at)
+
+
 class GeminiReading(TranscriptReading):
+    START = b'{"id":'
+
     def is_wanted(self, line: bytes) -> bool:
         if line.startswith(b'{"$set":'):
             return SNAPSHOT.encode() in line
         envelope, _, content = line[:HEAD_BYTES].partition(b'"content":')
         return b'"type":"info"' not in envelope and not content.startswith(b'[{"functionResponse"')
+
+    def is_joined(self, line: bytes) -> bool:
+        """By what stands before its beginning: other lines have messages inside of them."""
+        if line.startswith(UPDATE):
+            return line.count(b'{"') > UPDATE.count(b'{"')
+        at = line.find(self.START, 1)
+        while at > 0 and line[at - 1 : at] in b"[,:":
+            at = line.find(self.START, at + 1)
+        return at > 0
 
     def take(self, entry: dict[str, Any], offset: int) -> None:
         if entry.get("kind") == "subagent" and "sessionId" in entry:
@@ -137,13 +200,20 @@ class GeminiReading(TranscriptReading):
         for message in as_objects(messages):
             text = join_text(message.get("content") or "")
             if message.get("type") == "user" and text.startswith(SNAPSHOT):
-                self.add_compaction(message.get("id"), text, None)
+                self._take_snapshot(message.get("id"), text)
+
+    def _take_snapshot(self, message_id: object, text: str) -> None:
+        """Once: with each resume the list is written again as it was."""
+        mark = _mark_text(text)
+        if mark != self.state.get("snapshot"):
+            self.state["snapshot"] = mark
+            self.add_compaction(message_id, text, None)
 
     def _take_prompt(self, message: dict[str, Any]) -> None:
         text = join_text(message.get("content") or "")
         if not text.strip():
             return
-        said = canonical.sha256(text.encode("utf-8", "replace")).hex()[:16]
+        said = _mark_text(text)
         if _has_session_context(message) and said == self.state.get("said"):
             return  # written again after it was cancelled
         parts = {"origin": "system"} if text.startswith(HARNESS) else None
@@ -166,6 +236,7 @@ class GeminiReading(TranscriptReading):
         status = call.get("status")
         if status not in ENDED or key in self._list_given():
             return
+        self.at = call.get("timestamp") or self.at
         output, is_error = _find_output(call)
         if status == "cancelled":
             outcome = {"denied": status}
@@ -209,6 +280,10 @@ class GeminiReading(TranscriptReading):
         place = prompts.index(key)
         self.add_rewind(message_id, prompts[place:])
         self.state["prompts"] = prompts[:place]
+
+
+def _mark_text(text: str) -> str:
+    return canonical.sha256(text.encode("utf-8", "replace")).hex()[:16]
 
 
 def _find_output(call: dict[str, Any]) -> tuple[str, bool]:

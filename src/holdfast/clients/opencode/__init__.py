@@ -42,7 +42,10 @@ MOMENTS = {
 }
 TEXT_EVENT = "chat.message"  # nothing fires when a session is resumed
 TELLS_OF_COMPACTION = False
+KEEPS_REQUESTS = False
 TEXT_CHARS = None
+NEWS = ()  # its database says nothing by its size
+NAMES_TOOLS = False
 INTRODUCED_AS = "opencode"
 NATIVE_ID_META = ()
 CALL_ID_META = None

@@ -20,19 +20,22 @@ from holdfast.clients.setup import (
     Member,
     OwnFile,
     SetupPlace,
-    make_hook_command,
+    make_hook_commands,
 )
+from holdfast.ground.patterns import compile_later
 
 PROGRAM = "opencode"
 OLDEST = (1, 18)
 CHECKED = (1, 18, 33)
-LIST_COMMAND = ("mcp", "list")
+MOVED_BY: tuple[str, ...] = ("XDG_CONFIG_HOME",)
+# Without plugins: for them it first asks npm for a package, and waits minutes where it gets none.
+LIST_COMMAND = ("mcp", "list", "--pure")
 SETTINGS = ("opencode.json", "opencode.jsonc")
 EMPTY = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'  # as OpenCode itself begins one
 TIMEOUT_MILLISECONDS = 20_000
 PLUGIN = os.path.join(os.path.dirname(__file__), "plugin.js")
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COLOUR = compile_later(r"\x1b\[[0-9;]*m")
 
 
 class SettingsEdit(JsonEdit):
@@ -70,7 +73,7 @@ def list_project_edits(place: SetupPlace) -> list[ConfigEdit]:
 
 def list_hooks(place: SetupPlace) -> dict[str, str]:
     """What the plugin runs, for a look whether it answers; the plugin itself needs no shell."""
-    return {event: make_hook_command(place.shim, NAME, event) for event in MOMENTS}
+    return make_hook_commands(place, NAME, MOMENTS)
 
 
 def list_commands(place: SetupPlace) -> list[str]:
@@ -110,11 +113,7 @@ def _in_folder(place: SetupPlace, *names: str) -> str:
 
 
 def _list_command_files(place: SetupPlace) -> list[OwnFile]:
-    resume = commands.make_resume_text("$ARGUMENTS")
-    return [
-        _make_command(place, commands.RESUME, commands.RESUME_HINT, resume),
-        _make_command(place, commands.STOP, commands.STOP_HINT, commands.make_stop_text()),
-    ]
+    return [_make_command(place, *command) for command in commands.list_commands("$ARGUMENTS")]
 
 
 def _make_command(place: SetupPlace, name: str, hint: str, text: str) -> OwnFile:

@@ -9,24 +9,38 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 from holdfast.clients.contract import (
     CONTENT_BYTES,
+    LEFT_OUT,
     as_text,
     cut_to_fit,
     describe_agent,
+    describe_prompt,
     make_key,
     make_storable,
     make_storable_parts,
 )
-from holdfast.clients.transcript import Batch, Record, TranscriptFile, as_object, parse_line
+from holdfast.clients.transcript import (
+    CUT_OFF,
+    FAILED,
+    INTERRUPTED,
+    Batch,
+    Record,
+    TranscriptFile,
+    as_object,
+    make_call,
+    make_end,
+    parse_line,
+)
 from holdfast.errors import Unavailable
 from holdfast.storage.queries import read_blocks
 from holdfast.storage.sqlite import ForeignDatabase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from holdfast.clients.transcript import Cursor
@@ -38,6 +52,7 @@ MOST_PROMPTS = 50  # of which it is checked whether the person has taken them ba
 PART_BYTES = 8 << 20
 DENIED = ("The user rejected permission", "The user has specified a rule which prevents")
 STOPPED = "Tool execution aborted"
+STOPPED_BY_USER = "MessageAbortedError"
 QUERIES = os.path.join(os.path.dirname(__file__), "transcript.sql")
 
 
@@ -67,6 +82,11 @@ def find_database(home: str) -> str:
     return os.path.join(data, "opencode", os.environ.get("OPENCODE_DB") or "opencode.db")
 
 
+def is_planning(payload: Mapping[str, Any]) -> bool:
+    """A prompt goes to an agent, and one that plans is there from the start."""
+    return payload.get("agent") == "plan"
+
+
 def read(path: str, cursor: Cursor, most_bytes: int) -> Batch:
     """Nothing of a file that is gone, locked, damaged or of another make."""
     file, _, session_id = path.rpartition("#")
@@ -75,6 +95,44 @@ def read(path: str, cursor: Cursor, most_bytes: int) -> Batch:
             return SessionReading(database, session_id, cursor, most_bytes).run()
     except Unavailable:
         return Batch([], cursor, has_more=False)
+
+
+def read_end(path: str) -> list[Record]:
+    """Of the last message: the calls that are running in it, or why it has none and no answer."""
+    file, _, session_id = path.rpartition("#")
+    try:
+        with SessionDatabase(file) as database:
+            found = database.run("find_last_message", session_id)
+            message_id = found[0][0] if found else ""
+            rows = database.run("list_parts", message_id, PART_BYTES)
+    except Unavailable:
+        return []
+    if not found:
+        return []
+    _, role, created_at, finished_at, error, reason = found[0]
+    if role == "user":
+        return []
+    at = _format_time(finished_at if isinstance(finished_at, int) else created_at)
+    if error == STOPPED_BY_USER:
+        records = [make_end(INTERRUPTED, message_id, at)]
+    elif error:
+        records = [make_end(FAILED, message_id, at, as_text(reason or error))]
+    elif finished_at is None:
+        records = _list_unfinished(message_id, rows, at)
+    else:
+        records = []
+    return [record for record in records if record is not None]
+
+
+def _list_unfinished(message_id: str, rows: list[Any], at: str | None) -> list[Record | None]:
+    values = [(id_, parse_line(data.encode()) or {}) for id_, data, _ in rows if data]
+    parts = [StoredPart(id_, value) for id_, value in values]
+    running = [part for part in parts if part.kind == "tool" and not part.is_ended]
+    if not running and any(part.is_said for part in parts[-1:]):
+        return [make_end(CUT_OFF, message_id, at)]
+    return [
+        make_call(part.id, part.value.get("tool"), part.state.get("input"), at) for part in running
+    ]
 
 
 class SessionDatabase(ForeignDatabase):
@@ -133,6 +191,13 @@ class StoredPart:
         return as_object(self.value.get("time")).get("end") is not None
 
     @property
+    def ended_at(self) -> int | None:
+        """In milliseconds."""
+        timed = self.state if self.kind == "tool" else self.value
+        end = as_object(timed.get("time")).get("end")
+        return end if isinstance(end, int) else None
+
+    @property
     def state(self) -> dict[str, Any]:
         """Of a call: what it was given, and what came of it."""
         return as_object(self.value.get("state"))
@@ -153,6 +218,7 @@ class SessionReading:
         self.seen = set(_list_texts(cursor.get("seen")))  # what was read of unfinished messages
         self.left_seen: list[str] = []  # and still is one
         self.taken: list[str] = []  # of the message that is being read
+        self.at = 0  # when that happened which is being read, in milliseconds
         self.prompts = _list_texts(cursor.get("prompts"))
 
     def run(self) -> Batch:
@@ -160,28 +226,42 @@ class SessionReading:
         if not found:
             return Batch([], self.cursor, has_more=False)
         parent_id, agent, created_at, reverted = found[0]
+        self.at = created_at
         if parent_id:
             self.agent = describe_agent(self.session_id, agent)
         self._take_removed()
-        time, after = self._take_messages(*self._find_place(created_at))
+        moment, after = self._take_messages(*self._find_place(created_at))
         if not self.has_more:
             self._take_back(self.prompts[_find_index(self.prompts, reverted) :])
-        kept = {"seen": self.left_seen, "prompts": self.prompts[-MOST_PROMPTS:]}
-        cursor = {"time": time, "after": after, **{name: ids for name, ids in kept.items() if ids}}
+        kept = {
+            "seen": self.left_seen,
+            "prompts": self.prompts[-MOST_PROMPTS:],
+            "forked_from": self._find_origin(created_at),
+        }
+        known = {name: value for name, value in kept.items() if value}
+        cursor = {"time": moment, "after": after, **known}
         return Batch(self.records, cursor, has_more=self.has_more, damaged=self.damaged)
 
     def _find_place(self, created_at: int) -> tuple[int, str]:
         """A message that is older than its session was copied by a fork, and read where it was."""
-        time, after = self.cursor.get("time"), self.cursor.get("after")
-        if isinstance(time, int) and isinstance(after, str):
-            return time, after
+        moment, after = self.cursor.get("time"), self.cursor.get("after")
+        if isinstance(moment, int) and isinstance(after, str):
+            return moment, after
         return created_at, ""
+
+    def _find_origin(self, created_at: int) -> str | None:
+        """The session that a fork is a copy of; looked for at its first reading."""
+        if self.cursor or self.agent:
+            known: str | None = self.cursor.get("forked_from")
+            return known
+        found = self.database.run("find_origin", self.session_id, created_at)
+        return found[0][0] if found else None
 
     # --- messages ---------------------------------------------------------------------------------
 
-    def _take_messages(self, time: int, after: str) -> tuple[int, str]:
+    def _take_messages(self, moment: int, after: str) -> tuple[int, str]:
         """Up to where every message is done."""
-        rows = self.database.run("list_messages", self.session_id, time, after, MOST_MESSAGES)
+        rows = self.database.run("list_messages", self.session_id, moment, after, MOST_MESSAGES)
         messages = [StoredMessage(*row) for row in rows]
         answers = [message for message in messages if message.role != "user"]
         is_behind = True
@@ -190,20 +270,21 @@ class SessionReading:
             is_overtaken = message not in answers[-1:]
             is_behind = self._take_message(message, is_newest, is_overtaken) and is_behind
             if is_behind:
-                time, after = message.created_at, message.id
+                moment, after = message.created_at, message.id
             else:
                 self.left_seen += self.taken
             self.taken = []
             is_full = self.bytes_left <= 0 and not is_newest
             if is_full and is_behind:
                 self.has_more = True
-                return time, after
+                return moment, after
         self.has_more = is_behind and len(messages) == MOST_MESSAGES
-        return time, after
+        return moment, after
 
     def _take_message(self, message: StoredMessage, is_newest: bool, is_overtaken: bool) -> bool:
         """Whether nothing more can come of it."""
         parts = self._list_parts(message)
+        self.at = message.created_at
         if message.role == "user":
             self._take_prompt(message, parts)
             return bool(parts) or not is_newest
@@ -224,12 +305,14 @@ class SessionReading:
                 parts.append(StoredPart(part_id, value))
             elif self._is_new(part_id):
                 self.damaged += 1
+                self._add("damaged", part_id, "system_event", "system", "", {LEFT_OUT: 1})
         return parts
 
     def _take_prompt(self, message: StoredMessage, parts: list[StoredPart]) -> None:
         texts = [part.text for part in parts if part.is_said]
         if texts and self._is_new(message.id):
-            self._add("prompt", message.id, "user_message", "user", "\n\n".join(texts))
+            kind = describe_prompt(is_to_agent=bool(self.agent))
+            self._add("prompt", message.id, *kind, "\n\n".join(texts))
             if not self.agent:  # nobody goes back in what a subagent was told
                 self.prompts.append(message.id)
 
@@ -238,6 +321,7 @@ class SessionReading:
         for part in parts:
             if not (part.is_ended or is_done) or not self._is_new(part.id):
                 continue
+            self.at = part.ended_at or self.at
             if part.kind == "tool":
                 content, outcome = _describe_call(part)
                 self._add("tool", part.id, "tool_result", "tool", content, outcome)
@@ -290,7 +374,8 @@ class SessionReading:
             return
         all_parts = make_storable_parts({**(parts or {}), **self.agent})
         kept = cut_to_fit(make_storable(content), CONTENT_BYTES)
-        self.records.append(Record(key, event_type, role, kept, all_parts or None))
+        at = _format_time(self.at)
+        self.records.append(Record(key, event_type, role, kept, all_parts or None, at))
 
 
 def _describe_call(part: StoredPart) -> tuple[str, dict[str, Any]]:
@@ -308,6 +393,15 @@ def _describe_call(part: StoredPart) -> tuple[str, dict[str, Any]]:
     elif isinstance(code, int) and not isinstance(code, bool):
         parts["exit_code"] = code
     return error or as_text(state.get("output") or ""), parts
+
+
+def _format_time(milliseconds: int) -> str | None:
+    seconds, rest = divmod(milliseconds, 1000)
+    try:
+        whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    except (ValueError, OverflowError, OSError):
+        return None
+    return f"{whole}.{rest:03d}Z"
 
 
 def _find_index(values: list[str], value: object) -> int:

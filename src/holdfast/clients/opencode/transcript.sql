@@ -5,6 +5,21 @@ select parent_id, agent, time_created,
 from session
 where id = ?1
 
+-- find_origin
+-- The session of which a fork has copies: they keep the times of their originals, and originals have the lower ids.
+select original.session_id
+from message as original
+where original.time_created = (
+    select max(time_created) from message where session_id = ?1 and time_created < ?2
+  )
+  and original.session_id in (
+    select other.id
+    from session as own join session as other on other.project_id = own.project_id
+    where own.id = ?1 and other.id <> ?1 and other.parent_id is null
+  )
+order by original.id
+limit 1
+
 -- list_family
 -- A session and those that it started as subagents, however deep.
 with recursive family(id) as (
@@ -36,6 +51,19 @@ from message
 where session_id = ?1 and (time_created, id) > (?2, ?3)
 order by time_created, id
 limit ?4
+
+-- find_last_message
+-- What a session ends with: when it was finished, or which error has finished it.
+select id,
+  case when json_valid(data) then json_extract(data, '$.role') end,
+  time_created,
+  case when json_valid(data) then json_extract(data, '$.time.completed') end,
+  case when json_valid(data) then json_extract(data, '$.error.name') end,
+  case when json_valid(data) then json_extract(data, '$.error.data.message') end
+from message
+where session_id = ?1
+order by time_created desc, id desc
+limit 1
 
 -- list_parts
 -- What a reader knows of a message; without its text where that is too long to be read.

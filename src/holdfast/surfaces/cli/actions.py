@@ -56,8 +56,11 @@ COMMANDS = {
     "session.event_ids": ("holdfast session events ID --json", "{} shows the ids of a session."),
     "session.events": ("holdfast session events {session_id}", "{} shows them."),
     "session.list": ("holdfast session list", "{} shows the ones that do."),
+    "session.on": ("holdfast on", "{} takes it in again."),
     "session.resume": ("holdfast session resume {session_id}", "Continue it with {}."),
     "session.start": ("holdfast session start --chatmode MODE", "{} starts one."),
+    "session.switch_off": ("holdfast off ID", "Name one of them: {}."),
+    "session.switch_on": ("holdfast on ID", "Name one of them: {}."),
     "session.verify": ("holdfast session verify", "{} says where they are missing."),
     "shared_context.try": (
         "SHARED_CONTEXT_ENABLED=true holdfast workstream show",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.app import App
-from holdfast.ground.settings import hide_password, sqlite_path
+from holdfast.ground.settings import hide_password, is_sqlite
 from holdfast.storage import migrate
 from holdfast.surfaces.cli.running import Group, Output, answers
 
@@ -31,8 +31,8 @@ def migrate_() -> Output:
 
 def _migrate(app: App) -> list[str]:
     """The names of what was applied. Opening a file brings it up to date by itself."""
-    if sqlite_path(app.settings.database) is None:
-        return app.run(migrate.migrate_postgres(app.settings.database, report=_report))
+    if not is_sqlite(app.settings.database):
+        return app.run_unopened(migrate.migrate_postgres(app.settings.database, report=_report))
     from holdfast.storage.sqlite import SqliteDatabase
 
     assert isinstance(app.database, SqliteDatabase)

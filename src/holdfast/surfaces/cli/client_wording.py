@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import click
+
+from holdfast.clients import probing
 from holdfast.clients.installation import ConfigChange
-from holdfast.clients.probing import ClientCheck, FoundClient
-from holdfast.ground.text import cut
-from holdfast.sessions.model import Session
+from holdfast.clients.probing import ClientCheck, FoundClient, HookCheck, Report
+from holdfast.clients.setup import SetupPlace
+from holdfast.ground.frozen import asdict
+from holdfast.ground.text import cut, plural
+from holdfast.surfaces.cli.running import wants_json
 from holdfast.usecases import setting_up
 from holdfast.usecases.setting_up import ClientUse
+from holdfast.usecases.switching import SwitchedSession
 
 DIFF_CHARS = 160  # a settings file may be one line, with secrets of its owner in it
 NOT_SEEN = "not seen yet"
@@ -44,17 +49,39 @@ def _format_change(lines: Sequence[str]) -> list[str]:
 
 def describe_use(use: ClientUse) -> list[str]:
     """Lines of `status`: what works, and what a session pays."""
-    parts = [
-        f"{use.title}: hooks last fired: {describe_time(use.last_fired_at)}",
-        "tools set up" if use.is_complete else "settings changed since, see `holdfast doctor`",
-        "commands there" if use.has_commands else "commands missing",
-    ]
-    lines = [" · ".join(parts)]
+    lines = [f"{use.title}: hooks last fired: {describe_time(use.last_fired_at)}"]
+    lines.append(f"  {_describe_setup(use)}")
     if use.last_fired_at:
-        handed = f"{use.mean_chars:,.0f} characters handed over"
-        price = f"{use.mean_milliseconds:,.0f} ms a hook · {handed}"
-        lines.append(f"  {price}, about {use.mean_tokens:,} tokens")
+        lines.append(f"  {describe_hook_price(use)}")
+        lines.append(f"  {describe_text_price(use)}")
     return lines
+
+
+def _describe_setup(use: ClientUse) -> str:
+    if not use.is_set_up:
+        return "not set up by `holdfast init`"
+    tools = "tools set up" if use.is_complete else "settings changed since, see `holdfast doctor`"
+    return f"{tools} · {'commands there' if use.has_commands else 'commands missing'}"
+
+
+def describe_hook_price(use: ClientUse) -> str:
+    """What a person waits for."""
+    each = f"{plural(use.hook_count, 'hook')} so far, {use.mean_milliseconds:,.0f} ms each"
+    if not use.turn_count:
+        return each
+    turns = plural(use.turn_count, "turn")
+    return f"{each}; {turns}, {use.mean_turn_milliseconds:,.0f} ms each"
+
+
+def describe_text_price(use: ClientUse) -> str:
+    """What a model reads of ours before the person's words."""
+    if not use.handed_count:
+        return "nothing handed over yet"
+    times = plural(use.handed_count, "time")
+    return (
+        f"handed over {times}: {use.mean_chars:,.0f} characters each, "
+        f"about {use.mean_tokens:,} tokens"
+    )
 
 
 def describe_found(found: Sequence[FoundClient]) -> str:
@@ -69,9 +96,10 @@ def describe_check(check: ClientCheck) -> str:
 
 def _describe_hooks(check: ClientCheck) -> str:
     silent = check.silent_hooks
-    fired = describe_time(check.last_fired_at)
+    if not silent and check.last_fired_at:
+        return f"hooks fired {describe_time(check.last_fired_at)}"
     if not silent:
-        return f"hooks answer, last fired: {fired}"
+        return "hooks answer, not fired yet"
     if len(silent) == len(check.hooks):
         return "hooks do not answer"
     return f"hooks do not answer: {', '.join(silent)}"
@@ -95,6 +123,40 @@ def describe_time(seconds: float | None) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%MZ}"
 
 
+def choose_report() -> Report:
+    """For a person; nothing where a program reads the answer."""
+    return _ignore_check if wants_json() else _report_check
+
+
+def _ignore_check(check: ClientCheck, waiting: Sequence[str]) -> None:
+    return
+
+
+def _report_check(check: ClientCheck, waiting: Sequence[str]) -> None:
+    """While others are tried: some take long, and a person should know which."""
+    left = f", waiting for {' and '.join(waiting)}" if waiting else ""
+    click.echo(f"  {check.title} was tried{left}", err=True)
+
+
+def describe_project_checks(checks: Mapping[str, Sequence[HookCheck]]) -> list[str]:
+    """Of the hooks in a repository's files, which bring no tools and no commands along."""
+    return [_describe_project_check(name, hooks) for name, hooks in checks.items()]
+
+
+def _describe_project_check(name: str, hooks: Sequence[HookCheck]) -> str:
+    silent = [hook.event for hook in hooks if not hook.answers]
+    state = f"do not answer: {', '.join(silent)}" if silent else "answer"
+    return f"  {setting_up.find_title(name):<12} hooks of this repository {state}"
+
+
+def describe_server_problems(checks: Iterable[ClientCheck], place: SetupPlace) -> list[str]:
+    """Why no client may reach our tools, in the words of the server that they start."""
+    if all(check.reaches_server for check in checks):
+        return []
+    problem = probing.find_server_problem(place)
+    return [f"The tools of Holdfast do not start: {problem}"] if problem else []
+
+
 def describe_left(checks: Iterable[ClientCheck]) -> list[str]:
     sentences = [sentence for check in checks for sentence in check.left]
     return [f"Left for you: {sentence}" for sentence in sentences]
@@ -115,9 +177,12 @@ def describe_removal(change: ConfigChange) -> str:
     return f"Removed {path}" if change.after is None else f"Took Holdfast out of {path}"
 
 
-def describe_session(session: Session) -> str:
+def describe_switched(switched: SwitchedSession) -> str:
+    title = setting_up.find_title(switched.client)
+    session = switched.session
+    if session is None:
+        return f"{switched.native_id} ({title}, nothing of it is stored)"
     begun = f"begun {session.started_at:%Y-%m-%d %H:%MZ}"
-    title = setting_up.find_title(session.client or "")
     return f"{session.name or session.id} ({title}, {begun})"
 
 

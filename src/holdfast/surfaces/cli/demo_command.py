@@ -16,14 +16,15 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 import click
 
 from holdfast.errors import ExtraMissingError, HoldfastError
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.text import term_safe
+from holdfast.surfaces.cli.demo_transcript import SESSION
 from holdfast.surfaces.cli.errors import StoppedError
 from holdfast.surfaces.cli.running import Command, Output, show
 
@@ -108,8 +109,8 @@ class Stage:
         self.say(f"  {client} → holdfast hook {client} {event}   [replayed]", fg="cyan")
         full = {
             "hook_event_name": event,
-            "cwd": self.folder,
-            "session_id": "demo-session",
+            "cwd": self.repository,
+            "session_id": SESSION,
             **payload,
         }
         answer = self._start(["hook", client, event], json.dumps(full)).stdout

@@ -13,10 +13,21 @@ import textwrap
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from holdfast.surfaces.cli.demo_transcript import (
+    AGENT,
+    AGENT_TYPE,
+    FOUND,
+    RETRY,
+    TEST,
+    Transcript,
+    Turn,
+    list_turns,
+)
+
 if TYPE_CHECKING:
     from holdfast.surfaces.cli.demo_command import Stage
 
-LINE_CHARS = 82
+LINE_CHARS = 74
 STORY = "A webhook has to be retried, and must never pay twice."
 WORK = "webhook retry"
 CODE = """def schedule(attempt):
@@ -35,56 +46,6 @@ MESSAGES = (
     ),
     ("user_message", "user", "No Redis: ops will not run another one."),
 )
-REQUEST = "give up after 8, and count the first delivery as attempt 1"
-ANSWER = "next_attempt() now stops at 8; the test of the last attempt still fails."
-TRANSCRIPT = (
-    {
-        "parentUuid": None,
-        "type": "user",
-        "message": {"role": "user", "content": REQUEST},
-        "promptId": "p1",
-        "promptSource": "typed",
-        "uuid": "r1",
-    },
-    {
-        "parentUuid": "r1",
-        "type": "assistant",
-        "message": {
-            "role": "assistant",
-            "content": [
-                {
-                    "type": "tool_use",
-                    "id": "t1",
-                    "name": "Bash",
-                    "input": {"command": "pytest -q tests/test_retry.py"},
-                }
-            ],
-        },
-        "uuid": "r2",
-    },
-    {
-        "parentUuid": "r2",
-        "type": "user",
-        "message": {
-            "role": "user",
-            "content": [
-                {
-                    "type": "tool_result",
-                    "tool_use_id": "t1",
-                    "content": "Exit code 1\nFAILED test_gives_up_after_8: assert 9 == 8",
-                    "is_error": True,
-                }
-            ],
-        },
-        "uuid": "r3",
-    },
-    {
-        "parentUuid": "r3",
-        "type": "assistant",
-        "message": {"role": "assistant", "content": [{"type": "text", "text": ANSWER}]},
-        "uuid": "r4",
-    },
-)
 STATE = '{"current_task": "retry.py", "blockers": ["schedule open"]}'
 
 
@@ -93,10 +54,10 @@ def play(stage: Stage) -> dict[str, Any]:
     stage.say(f"Everything happens in {stage.folder}, which is removed at the end.", dim=True)
     session = monday(stage)
     night(stage)
-    friday(stage)
     resumed = tuesday(stage)
     wednesday(stage)
     thursday(stage)
+    friday(stage)
     return check_everything(stage, session, resumed)
 
 
@@ -125,29 +86,11 @@ def night(stage: Stage) -> None:
     stage.note(f"kill -9 after number {acknowledged} was acknowledged: {kept}")
 
 
-def friday(stage: Stage) -> None:
-    stage.chapter("Friday. An agent program is used; its turns are read from its own transcript.")
-    path = os.path.join(stage.folder, "transcript.jsonl")
-    _write(path, "".join(json.dumps(record) + "\n" for record in TRANSCRIPT))
-    for _ in range(2):  # the same hook twice is stored once
-        stage.replay("claude", "UserPromptSubmit", prompt=REQUEST, prompt_id="p1")
-    stage.replay(
-        "claude", "Stop", transcript_path=path, last_assistant_message=ANSWER, prompt_id="p1"
-    )
-    stage.note("then it is killed; another program starts, and its model reads first:")
-    text = stage.replay("codex", "SessionStart", session_id="demo-next", source="startup")
-    _note_text(stage, text)
-    sessions = stage.run("session", "list")["sessions"]
-    for session in sessions:
-        name = session["name"] or session["chatmode"]
-        stage.note(f"{name:<14} {session['last_sequence']} events")
+def tuesday(stage: Stage) -> str:
+    stage.chapter("Tuesday. It has ended; it is found by its name and goes on where it stopped.")
     stage.run("session", "end", WORK)
     refused = _append(stage, "user_message", "user", "late", expect=4)
     _note_refusal(stage, refused)
-
-
-def tuesday(stage: Stage) -> str:
-    stage.chapter("Tuesday, weeks later. It is found by its name and goes on where it stopped.")
     resumed = stage.run("session", "resume", WORK)
     _note_text(stage, resumed["resume_text"])
     state = stage.run("session", "state", WORK)
@@ -166,7 +109,7 @@ def wednesday(stage: Stage) -> None:
     if find_spec("mcp") is None:
         stage.note("left out: it needs the package's extra, pip install '.[mcp]'")
         return
-    file = os.path.join(stage.folder, "retry.py")
+    file = os.path.join(stage.repository, "retry.py")
     answer = stage.call_tool(
         "set_relevant_context", setName="files", items=[file], mode="merge", session_id=WORK
     )
@@ -195,6 +138,41 @@ def thursday(stage: Stage) -> None:
     _note_text(stage, bundle["text"])
 
 
+def friday(stage: Stage) -> None:
+    stage.chapter("Friday. An agent program is used; its turns are read from its own transcript.")
+    os.makedirs(stage.repository, exist_ok=True)
+    transcript = Transcript(stage.folder)
+    first, *rest = list_turns(stage.repository)
+    text = stage.replay("claude", "SessionStart", source="startup")
+    stage.note(f"its model reads first what is noted here: {len(text):,} characters")
+    _play_turn(stage, transcript, first, 1, has_agent=True)
+    _write(os.path.join(stage.repository, "retry.py"), RETRY)
+    _write(os.path.join(stage.repository, "test_retry.py"), TEST)
+    for number, turn in enumerate(rest, 2):
+        _play_turn(stage, transcript, turn, number)
+    stage.note("then it is killed; another program starts, and its model reads first:")
+    text = stage.replay("codex", "SessionStart", session_id="demo-next", source="startup")
+    _note_text(stage, text)
+    for session in stage.run("session", "list")["sessions"]:
+        name = session["name"] or session["client"]
+        stage.note(f"{name:<14} {session['last_sequence']} events")
+
+
+def _play_turn(
+    stage: Stage, transcript: Transcript, turn: Turn, number: int, *, has_agent: bool = False
+) -> None:
+    """The hooks that the program fires, and what it writes down between them."""
+    about = {"prompt_id": f"p{number}", "transcript_path": transcript.path}
+    stage.note(f"> {turn.request}")
+    stage.replay("claude", "UserPromptSubmit", prompt=turn.request, **about)
+    transcript.write_turn(turn, f"p{number}")
+    if has_agent:
+        path = transcript.write_agent()
+        marks = {"agent_id": AGENT, "agent_type": AGENT_TYPE, "agent_transcript_path": path}
+        stage.replay("claude", "SubagentStop", last_assistant_message=FOUND, **marks, **about)
+    stage.replay("claude", "Stop", last_assistant_message=turn.answer, **about)
+
+
 def _make_repository(stage: Stage, code: str) -> None:
     repo = stage.repository
     os.mkdir(repo)
@@ -202,6 +180,7 @@ def _make_repository(stage: Stage, code: str) -> None:
     stage.git(repo, "init", "--quiet")
     stage.git(repo, "add", "retry.py")
     stage.git(repo, "commit", "--quiet", "--message", "Retry failed webhooks")
+    stage.git(repo, "checkout", "--quiet", "-b", "feat/webhook-retry")
 
 
 def _note_work(stage: Stage) -> None:
@@ -231,7 +210,7 @@ def _note_text(stage: Stage, text: str) -> None:
 
 def _note_refusal(stage: Stage, refused: dict[str, Any]) -> None:
     reason, _, _ = refused["message"].partition(". ")
-    stage.note(f"refused: {reason}")
+    _note_text(stage, f"refused: {reason}")
 
 
 def _append(stage: Stage, kind: str, role: str, content: str, *, expect: int = 0) -> dict[str, Any]:

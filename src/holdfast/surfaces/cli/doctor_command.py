@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
+from holdfast.app import App
 from holdfast.clients import probing
-from holdfast.clients.probing import ClientCheck, FoundClient
+from holdfast.clients.probing import ClientCheck, FoundClient, HookCheck
 from holdfast.clients.setup import SetupPlace
 from holdfast.errors import HoldfastError
 from holdfast.ground import files
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.settings import Settings, load_settings
+from holdfast.ground.text import plural
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.storage.enrolment import Enrolment
+from holdfast.storage.health import check_health
+from holdfast.storage.off_sessions import OffSessions
 from holdfast.surfaces import hook
 from holdfast.surfaces.cli import client_wording as words
 from holdfast.surfaces.cli import wording
@@ -27,7 +31,9 @@ NOT_SET_UP = "No client is set up. Run `holdfast init` in a repository."
 PROGRAM_LOST = "{} finds no program any more. Run `holdfast init` again."
 SWITCHED_OFF = "Hooks do nothing in {}. Run `holdfast init` there to switch them on."
 NEWER = "{} is newer than what Holdfast was checked with."
-PROBE = ".holdfast-doctor"
+WAITING = "{} could not be stored yet. The next hook tries again; `holdfast status` counts them."
+PROBE, PROBE_BYTES = ".holdfast-doctor", 1 << 16
+STORE_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,7 @@ class Diagnosis:
     checks: Sequence[ClientCheck]
     problems: Sequence[str]
     notes: Sequence[str]
+    project: Sequence[str] = ()  # about the hooks in this repository's files
 
 
 @click.command("doctor", cls=Command)
@@ -45,6 +52,7 @@ def command() -> Output:
     place = setting_up.make_place(settings, here(), offer.list_tools(), os.environ)
     found = diagnose(settings, place)
     lines = [words.describe_check(check) for check in found.checks]
+    lines += found.project
     lines += words.describe_left(found.checks)
     lines += [f"Problem: {problem}" for problem in found.problems]
     is_well = not found.problems and not any(check.left for check in found.checks)
@@ -60,9 +68,10 @@ def command() -> Output:
 
 
 def diagnose(settings: Settings, place: SetupPlace) -> Diagnosis:
-    problems = [*_find_home_problems(settings.home)]
+    problems = [*_find_home_problems(settings.home), *_find_store_problems(settings)]
     installed = setting_up.list_installed_clients(settings.home)
-    if not installed:
+    in_project = setting_up.check_project(settings.home, place)
+    if not installed and not in_project:
         return Diagnosis((), [*problems, NOT_SET_UP], ())
     if not setting_up.is_program_found(place):
         problems.append(PROGRAM_LOST.format(words.shorten_path(place.shim)))
@@ -70,20 +79,43 @@ def diagnose(settings: Settings, place: SetupPlace) -> Diagnosis:
     for name in installed:
         problems += _find_client_problems(settings.home, name, found.get(name), place)
     usable = [client for client in found.values() if not client.problem]
-    checks = probing.check_clients(usable, place, settings.home)
+    checks = probing.check_clients(usable, place, settings.home, words.choose_report())
     for check in checks:
         problems += _find_check_problems(check)
-    return Diagnosis(checks, problems, [*_list_notes(settings, place, usable)])
+    problems += words.describe_server_problems(checks, place)
+    problems += _find_project_problems(in_project)
+    notes = [*_list_notes(settings, place, usable)]
+    return Diagnosis(checks, problems, notes, words.describe_project_checks(in_project))
+
+
+def _find_project_problems(in_project: Mapping[str, Sequence[HookCheck]]) -> list[str]:
+    silent = [name for name, hooks in in_project.items() if not all(hook.answers for hook in hooks)]
+    titles = map(setting_up.find_title, silent)
+    return [f"{title}: hooks of this repository do not answer." for title in titles]
 
 
 def _find_home_problems(home: str) -> Iterator[str]:
     try:
         files.private_folder(home)
-        files.write_atomic(os.path.join(home, PROBE), b"")
+        files.write_atomic(os.path.join(home, PROBE), bytes(PROBE_BYTES))
         os.unlink(os.path.join(home, PROBE))
         load_user_settings(home)
+        OffSessions(home).list_newest()
     except HoldfastError as error:
         yield error.message
+
+
+def _find_store_problems(settings: Settings) -> Iterator[str]:
+    """Whether a write and a read really work, and whether anything waits for that."""
+    try:
+        with App(settings, wait_seconds=STORE_SECONDS) as app:
+            app.run(check_health(app.database, settings.owner))
+            waiting = app.count().spooled
+    except HoldfastError as error:
+        yield error.message
+        return
+    if waiting:
+        yield WAITING.format(plural(waiting, "event"))
 
 
 def _find_client_problems(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from holdfast.clients import CLIENTS
 from holdfast.errors import HoldfastError
-from holdfast.ground.settings import Settings, hide_password, load_settings, sqlite_path
+from holdfast.ground.settings import Settings, hide_password, is_sqlite, load_settings
 from holdfast.ground.text import term_safe
 from holdfast.surfaces.cli import client_wording as words
 from holdfast.surfaces.cli.errors import UnconfirmedError
@@ -19,14 +20,17 @@ from holdfast.surfaces.mcp import offer
 from holdfast.usecases import setting_up, sharing
 from holdfast.usecases.setting_up import ClientPlan, SetupPlan, SetupResult
 
-USER_SCOPE = "Changes your user settings only; nothing in this repository (d = diff)"
-PROJECT_SCOPE = "Changes files of this repository, for everybody who pulls it (d = diff)"
+USER_SCOPE = "Changes your user settings only; nothing in this {}"
+PROJECT_SCOPE = "Changes files of this {}, for everybody who pulls it"
+DIFF = " (d = diff)"
+NOTES = "Share notes (decisions, claims, next steps) through git?"
 NOTHING_SHARED = (
     "{} has no hooks that a repository can bring along without asking each colleague; "
     "`holdfast init` sets it up for you"
 )
 TWICE = "{} has the hooks in your user settings too, so here each of them fires twice"
 NO_MODEL = "Model calls made by Holdfast: 0"
+LOOKING = "Looking for the agent programs of this machine …"
 TRYING = "Writing, then trying whether each client reaches Holdfast …"
 NEXT = "Next: start a client here      Undo: holdfast uninstall"
 NEWER = "{} is newer than what Holdfast was checked with; `holdfast doctor` says whether it works"
@@ -55,23 +59,30 @@ def command(
     """Set up the agent programs of this machine"""
     settings = load_settings()
     place = setting_up.make_place(settings, here(), offer.list_tools(), os.environ)
+    if not wants_json():
+        click.echo(LOOKING, err=True)
     plan = setting_up.make_plan(settings, place, names, in_project=project)
-    about = _describe_plan(plan, settings)
+    is_asked = not (yes or dry_run)
+    about = _describe_plan(plan, settings, is_asked=is_asked)
     if dry_run:
         diff = words.format_diff(plan.changes)
         return Output(_plan_to_dict(plan), f"{about}\n{diff}".rstrip(), _list_notes(plan))
-    if not yes:
+    if is_asked:
         shared_context = _ask(plan, about, shared_context)
+    elif not wants_json():
+        click.echo(term_safe(about))
     if not wants_json():
         click.echo(TRYING, err=True)
-    result = setting_up.apply_plan(plan)
+    result = setting_up.apply_plan(plan, words.choose_report())
     shared = _set_sharing(settings.home, place.worktree, shared_context)
     data = {**_plan_to_dict(plan), **_result_to_dict(result), "shared_context": shared}
-    text = _describe_result(result)
-    if yes:
-        text = f"{about}\n{text}"
-    notes = [*_list_notes(plan), *_list_failures(result)]
-    return Output(data, text, notes, exit_code=0 if result.done else 5)
+    problems = words.describe_server_problems(result.checks, place)
+    checks = [words.describe_check(check) for check in result.checks]
+    if project:
+        checks = words.describe_project_checks(setting_up.check_project(settings.home, place))
+    text = _describe_result(result, checks, problems)
+    notes = [*_list_notes(plan), *_list_failures(plan, result)]
+    return Output(data, text, notes, exit_code=5 if result.failed and not result.done else 0)
 
 
 # --- questions ------------------------------------------------------------------------------------
@@ -82,7 +93,7 @@ def _ask(plan: SetupPlan, about: str, shared_context: bool | None) -> bool | Non
         raise UnconfirmedError
     click.echo(term_safe(about), err=True)
     if shared_context is None and _can_share(plan):
-        shared_context = click.confirm("Share notes through git?", default=False, err=True) or None
+        shared_context = click.confirm(NOTES, default=False, err=True) or None
     while (answer := _ask_to_apply()) == "d":
         click.echo(term_safe(words.format_diff(plan.changes) or "Nothing to change."), err=True)
     if answer == "n":
@@ -127,27 +138,39 @@ def _find_repository_name(worktree: str) -> str | None:
 # --- what is shown --------------------------------------------------------------------------------
 
 
-def _describe_plan(plan: SetupPlan, settings: Settings) -> str:
+def _describe_plan(plan: SetupPlan, settings: Settings, *, is_asked: bool) -> str:
     lines = [words.describe_found([client.client for client in plan.clients])]
-    lines.append(PROJECT_SCOPE if plan.in_project else USER_SCOPE)
+    is_repository = os.path.exists(os.path.join(plan.place.worktree, ".git"))
+    scope = PROJECT_SCOPE if plan.in_project else USER_SCOPE
+    where = scope.format("repository" if is_repository else "folder")
+    lines.append(where + (DIFF if is_asked else ""))
     lines += [f"  {words.shorten_path(change.path)}" for change in plan.changes]
     if plan.usable and not plan.changes:
-        lines.append("  Nothing to change: all of it is there already")
+        lines.append(f"  {_describe_no_change(plan)}")
     lines.append(f"{_describe_data(settings)} {NO_MODEL}")
     return "\n".join(lines)
 
 
+def _describe_no_change(plan: SetupPlan) -> str:
+    if plan.is_enrolled:
+        return "Nothing to change: all of it is there already"
+    return (
+        f"Nothing to change there; switches hooks on for {words.shorten_path(plan.place.worktree)}"
+    )
+
+
 def _describe_data(settings: Settings) -> str:
-    if sqlite_path(settings.database) is None:
+    if not is_sqlite(settings.database):
         return f"Data goes to {hide_password(settings.database)}."
     return "Data stays on this machine."
 
 
-def _describe_result(result: SetupResult) -> str:
+def _describe_result(result: SetupResult, checks: Sequence[str], problems: Sequence[str]) -> str:
     titles = [client.client.title for client in result.done]
     lines = [f"Set up: {', '.join(titles)}" if titles else "Nothing was set up"]
-    lines += [words.describe_check(check) for check in result.checks]
+    lines += checks
     lines += words.describe_left(result.checks)
+    lines += [f"Problem: {problem}" for problem in problems]
     lines.append(NEXT)
     return "\n".join(lines)
 
@@ -171,12 +194,13 @@ def _list_wired_twice(plan: SetupPlan) -> list[str]:
     return [client.title for client in brought if client.name in wired]
 
 
-def _list_failures(result: SetupResult) -> list[str]:
+def _list_failures(plan: SetupPlan, result: SetupResult) -> list[str]:
     """What went wrong while it was written, and was not known before."""
+    known = [client.client.name for client in plan.clients if client.problem]
     return [
         f"{client.client.title} is left as it is: {client.problem}"
         for client in result.failed
-        if client.client.problem is None
+        if client.client.name not in known
     ]
 
 

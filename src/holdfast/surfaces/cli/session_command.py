@@ -32,6 +32,7 @@ from holdfast.usecases.continuation import hand_over, make_document
 from holdfast.usecases.location import locate_branch
 from holdfast.usecases.newest_events import fit_events
 from holdfast.usecases.session_status import find_statuses
+from holdfast.usecases.session_titles import find_titles
 
 SHOWN_EVENTS = 6
 
@@ -109,7 +110,10 @@ def show(app: App, session_id: str) -> Output:
     session = find_session(app, session_id)
     statuses = _find_statuses(app, [session])
     data = {**session.to_dict(), **statuses[session.id].to_dict()}
-    return Output(data, wording.describe_session(session, statuses[session.id]))
+    first = app.run(app.scope.sessions.find_first_request(session.id))
+    requests = app.run(app.scope.sessions.list_requests(session.id))
+    last = requests[0].content if requests else None
+    return Output(data, wording.describe_session(session, statuses[session.id], first, last))
 
 
 @command.command("events")
@@ -173,7 +177,8 @@ def list_(app: App, limit: int, below: str | None) -> Output:
     statuses = _find_statuses(app, sessions)
     listed = [{**session.to_dict(), **statuses[session.id].to_dict()} for session in sessions]
     data = {"sessions": listed}
-    text = wording.format_sessions(sessions, statuses)
+    titles = app.run(find_titles(app.scope.sessions, sessions))
+    text = wording.format_sessions(sessions, statuses, titles)
     if not sessions:
         text = wording.describe_no_sessions(app.settings.developer, app.settings.workspace)
     return Output(data, text)
@@ -236,7 +241,8 @@ def thread(app: App, session_id: str) -> Output:
         "events": [event.to_dict() for event in events],
     }
     statuses = _find_statuses(app, sessions)
-    parts = [wording.format_sessions(sessions, statuses), wording.format_events(events)]
+    titles = app.run(find_titles(app.scope.sessions, sessions))
+    parts = [wording.format_sessions(sessions, statuses, titles), wording.format_events(events)]
     return Output(data, "\n\n".join(parts))
 
 

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import click
 
 from holdfast.app import App
-from holdfast.clients import find_client
+from holdfast.clients import find_client, list_clients
 from holdfast.errors import HoldfastError, Unavailable
+from holdfast.ground.frozen import asdict
 from holdfast.ground.settings import Settings, hide_password
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.storage.accounting import Accounting, Waiting
+from holdfast.storage.enrolment import Enrolment
+from holdfast.storage.off_sessions import OffSessions
 from holdfast.surfaces import hook
 from holdfast.surfaces.cli import client_wording as words
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Command, Output, describe_error, here, prints
 from holdfast.surfaces.mcp import offer
-from holdfast.usecases import setting_up
+from holdfast.usecases import setting_up, transcripts
 from holdfast.usecases.setting_up import ClientUse
 
 NO_CLIENT = "Clients    none is set up; `holdfast init` does it"
+NOT_HERE = "Here       hooks do nothing in this folder; `holdfast init` switches them on"
 MISSING = "Events are missing. `holdfast session verify` says where; keep the files as they are."
 OLDER = "           in the newest {sessions:,} sessions; `holdfast session verify` checks all"
 
@@ -51,7 +54,10 @@ def command(app: App) -> Output:
         "tools_tokens": offer.count_tokens(),
     }
     lines = _describe_store(settings, accounts)
-    lines += _describe_clients(uses)
+    in_project = setting_up.list_project_clients(settings.home, here())
+    lines += _describe_clients(uses, in_project)
+    if uses and Enrolment(settings.home).find(here()) is None:
+        lines.append(NOT_HERE)
     if failure:
         lines.append(f"Hooks      {wording.describe_hook_failure(failure)}")
     lines += [f"Hooks      {_describe_ignored(client, name)}" for client, name in ignored]
@@ -65,13 +71,15 @@ def _list_uses(settings: Settings) -> list[ClientUse]:
     return setting_up.list_uses(settings.home, place)
 
 
-def _describe_clients(uses: Sequence[ClientUse]) -> list[str]:
-    if not uses:
+def _describe_clients(uses: Sequence[ClientUse], in_project: Sequence[str]) -> list[str]:
+    if not uses and not in_project:
         return [NO_CLIENT]
-    lines = []
+    titles = map(setting_up.find_title, in_project)
+    lines = [f"{title}: hooks in this repository's files" for title in titles]
     for use in uses:
         lines += words.describe_use(use)
-    lines.append(f"Tools cost about {offer.count_tokens():,} tokens where all of them are loaded")
+    tools = f"about {offer.count_tokens():,} tokens a session"
+    lines.append(f"Tools: {tools}, where all of them are loaded")
     first, *rest = lines
     return [f"Clients    {first}", *(f"           {line}" for line in rest)]
 
@@ -127,9 +135,20 @@ def _list_warnings(app: App, accounts: Accounting) -> list[str]:
     if accounts.rejected:
         warnings.append(f"{accounts.rejected:,} could not be stored; {app.spool.rejected} says why")
     warnings += _list_losses(app, accounts)
+    warnings += _list_left_out(app)
     warnings += _find_settings_problems(app.settings.home)
     warnings += map(wording.describe_waiting, app.spool.list_elsewhere())
     warnings += map(wording.describe_unreadable, app.spool.list_unreadable())
+    return warnings
+
+
+def _list_left_out(app: App) -> list[str]:
+    store = app.scope.sessions.store
+    warnings = []
+    for client in list_clients():
+        count = app.run(transcripts.count_left_out(store, client.NAME))
+        if count:
+            warnings.append(f"Unreadable places in transcripts of {client.TITLE}: {count:,}")
     return warnings
 
 
@@ -137,6 +156,7 @@ def _find_settings_problems(home: str) -> list[str]:
     """Nothing else of this command needs them, but here a person looks for what is wrong."""
     try:
         load_user_settings(home)
+        OffSessions(home).list_newest()
     except HoldfastError as wrong:
         return [wrong.message]
     return []

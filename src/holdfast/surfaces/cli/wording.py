@@ -9,18 +9,24 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 
 from holdfast.ground.text import cut, plural
 from holdfast.memories.model import Memory
+from holdfast.observations import parts, turns
+from holdfast.observations.model import COMPACTION, REWIND
 from holdfast.sessions.model import Session, SessionEvent, SetChange, Verification
 from holdfast.sessions.status import SessionStatus
 from holdfast.storage.accounting import Waiting
 from holdfast.storage.spool import Elsewhere, Unreadable
 
-LINE_CHARS = 100
+LINE_CHARS = 132  # where no terminal says how wide it is
+LEAST_WIDTH, LEAST_CHARS = 80, 16
+ID_CHARS, CLIENT_CHARS, BRANCH_CHARS = 13, 8, 20
 HOOK_REASONS = {
     "hook": "it is not wired to a client that is known",
     "payload": "what came on stdin cannot be used",
@@ -35,22 +41,43 @@ def format_json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
 
 
-def format_session(session: Session, status: SessionStatus) -> str:
-    name = session.name or session.chatmode
-    started = f"{session.started_at:%m-%d %H:%M}"
-    events = f"{session.last_sequence:>5,}"
-    return f"{session.id}  {started}  {status.word:<5}  {events}  {name}"
+def format_sessions(
+    sessions: Sequence[Session], statuses: Mapping[str, SessionStatus], titles: Mapping[str, str]
+) -> str:
+    """Under the day of each, as a person knows them: when, how it stands, where, what was asked."""
+    lines: list[str] = []
+    for day, of_day in groupby(sessions, key=lambda session: session.started_at.date()):
+        lines.append(f"{day} (UTC)")
+        lines += [
+            format_session(session, statuses[session.id], titles[session.id]) for session in of_day
+        ]
+    return "\n".join(lines)
 
 
-def format_sessions(sessions: Sequence[Session], statuses: Mapping[str, SessionStatus]) -> str:
-    """Narrow enough for a terminal of eighty columns and a name of some length."""
-    return "\n".join(format_session(session, statuses[session.id]) for session in sessions)
+def format_session(session: Session, status: SessionStatus, title: str) -> str:
+    """The beginning of its id is enough for any command."""
+    client = cut(session.client or "-", CLIENT_CHARS)
+    at = f"{session.started_at:%H:%M}"
+    start = f"{session.id[:ID_CHARS]}  {at}  {status.word:<5}  {client:<{CLIENT_CHARS}}  "
+    branch = ""
+    if session.git_branch:
+        branch = f" · {cut(session.git_branch, BRANCH_CHARS)}"
+    room = find_width() - len(start) - len(branch)
+    return f"{start}{cut(title, max(room, LEAST_CHARS))}{branch}"
+
+
+def find_width() -> int:
+    """Of the terminal; what goes elsewhere is cut at a length that lines of a log have."""
+    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        return LINE_CHARS
+    return max(shutil.get_terminal_size((LINE_CHARS, 24)).columns, LEAST_WIDTH)
 
 
 def describe_no_sessions(developer: str, workspace: str) -> str:
     """Names the owner, because a changed one is the usual reason why sessions seem to be gone."""
     first = f"No sessions of {developer!r} in workspace {workspace!r} yet."
-    return f"{first} Start one with `holdfast session start --chatmode architect`."
+    second = "Start one with `holdfast session start --chatmode architect`, or run `holdfast init`:"
+    return f"{first} {second} then those of your agent programs are kept."
 
 
 def describe_end(session: Session, *, before: bool) -> str:
@@ -60,17 +87,22 @@ def describe_end(session: Session, *, before: bool) -> str:
     return f"{done}\nTo continue: holdfast session resume {session.id}"
 
 
-def describe_session(session: Session, status: SessionStatus) -> str:
-    """The facts that are known, one per line."""
+def describe_session(
+    session: Session, status: SessionStatus, first: str | None, last: str | None
+) -> str:
+    """The facts that are known, one per line, and the first and the last request."""
     facts = {
         "Session": session.id,
         "Name": session.name,
-        "Chatmode": session.chatmode,
+        "Asked first": _shorten(first, 14) if first else None,
+        "Asked last": _shorten(last, 14) if last and last != first else None,
+        "Chatmode": session.chatmode if session.chatmode != session.client else None,
         "User": session.user_id,
         "Workflow": session.workflow,
         "Skill": session.skill,
         "Branch": session.git_branch,
         "Client": session.client,
+        "Native id": session.native_id,
         "Worktree": session.worktree,
         "Started": format_time(session.started_at),
         "Status": status.describe(),
@@ -101,26 +133,41 @@ def format_events(events: Sequence[SessionEvent]) -> str:
     if not events:
         return "No events yet."
     lines: list[str] = []
-    for day, of_day in groupby(events, key=lambda event: event.created_at.date()):
+    for day, of_day in groupby(events, key=lambda event: event.happened_at.date()):
         lines.append(f"{day} (UTC)")
         lines += [format_event(event) for event in of_day]
     return "\n".join(lines)
 
 
 def format_memory(memory: Memory) -> str:
-    return f"{memory.id}  {memory.confidence:.2f}  {_shorten(memory.content)}"
+    start = f"{memory.id}  {memory.confidence:.2f}  "
+    return f"{start}{_shorten(memory.content, len(start))}"
 
 
 def format_event(event: SessionEvent) -> str:
-    at = f"{event.created_at:%H:%M:%S}"
-    text = _shorten(event.content)
+    start = f"{event.sequence:>5}  {event.happened_at:%H:%M:%S}  {event.type:<15}  "
+    text = _describe_event(event)
     if event.erased_at:
         text = "(erased)"
-    return f"{event.sequence:>5}  {at}  {event.type:<15}  {text}"
+    return f"{start}{_shorten(text, len(start))}"
 
 
-def _shorten(text: str) -> str:
-    return cut(" ".join(text.split()), LINE_CHARS)
+def _describe_event(event: SessionEvent) -> str:
+    """Of a tool what it was given before what it answered; and which subagent it was."""
+    step = turns.make_step(event)
+    text = event.content
+    if step.kind == "tool" and event.parts:
+        printed = parts.find_printed(event.content)
+        text = f"{step.title} → {event.content if printed is None else printed}"
+    elif step.kind in (COMPACTION, REWIND):
+        text = " · ".join(filter(None, [step.kind, step.title, event.content]))
+    if step.agent:
+        text = f"[{step.agent}] {text}"
+    return text
+
+
+def _shorten(text: str, indent: int) -> str:
+    return cut(" ".join(text.split()), find_width() - indent)
 
 
 def describe_set_change(change: SetChange) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from holdfast.errors import InvalidValueError, Refused, shown
 from holdfast.ground.confined import ConfinedRoot, FileCopy, find_root, hash_of
 from holdfast.ground.errors import FileChangedError, PathOutsideError
+from holdfast.ground.frozen import dataclass
 from holdfast.surfaces.console import links, texts
 
 MOST_BYTES = 1 << 20

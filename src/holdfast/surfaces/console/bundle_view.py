@@ -7,7 +7,6 @@ slider must not push the receipt of the last real bundle out of sight.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
@@ -15,6 +14,7 @@ from holdfast.bundles import budget
 from holdfast.bundles.model import Bundle, Cut, Item, ShownSection
 from holdfast.bundles.service import BundleService
 from holdfast.clients import list_clients
+from holdfast.ground.frozen import dataclass
 from holdfast.surfaces.console import pictures
 
 STEP = 50

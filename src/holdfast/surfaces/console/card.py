@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from holdfast.ground.confined import ConfinedRoot
+from holdfast.ground.frozen import dataclass
 from holdfast.sessions.context_sets import as_applet
 from holdfast.sessions.model import Session
 from holdfast.surfaces.console import links

@@ -10,12 +10,12 @@ import hashlib
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.errors import HoldfastError
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.errors import FileMissingError
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.text import cut, plural
 from holdfast.surfaces.console import applet, links, showing
 from holdfast.workstreams import evidence, file_text, line_runs

@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import git, git_confined
 from holdfast.ground.confined import ConfinedRoot, FileCopy
 from holdfast.ground.errors import FileMissingError, PathOutsideError
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.git_confined import OpenRepository
+from holdfast.ground.patterns import compile_later
 from holdfast.ground.text import cut
 from holdfast.surfaces.console import links, texts
 from holdfast.surfaces.console.applet import MOST_BYTES, find_shown_root
@@ -35,7 +36,7 @@ State = Literal[
 STATUSES = {"A": "new", "D": "gone", "M": "changed", "T": "another kind"}
 SIGNS = {"same": "", "added": "+", "removed": "−", "hunk": "", "note": ""}
 _KINDS: dict[str, Kind] = {" ": "same", "+": "added", "-": "removed", "\\": "note"}
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)", re.DOTALL)
+_HUNK = compile_later(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)", re.DOTALL)
 _MODE_LINES = ("old mode ", "new mode ")
 
 

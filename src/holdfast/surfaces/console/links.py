@@ -12,16 +12,17 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode, urlsplit
 
+from holdfast.ground.patterns import compile_later
 from holdfast.ground.text import term_safe
 from holdfast.sessions.context_sets import as_applet
 
 EDITOR, DIFF = "text-editor", "git-diff"
 LINK_CHARS = 2000
 OWN_PARAMS = ("applet", "session", "line")
-_NOT_IN_LINKS = re.compile(r"[\s\\<>\"'`{}|^]")
+_NOT_IN_LINKS = compile_later(r"[\s\\<>\"'`{}|^]")
 # A host in plain letters: one that only looks like another, or hides behind a login, stays text.
-_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252})|\[[0-9a-f:.]{2,45}\]", re.IGNORECASE)
-LINE = re.compile(r"[1-9]\d{0,6}")
+_HOST = compile_later(r"[a-z0-9]([a-z0-9.-]{0,252})|\[[0-9a-f:.]{2,45}\]", re.IGNORECASE)
+LINE = compile_later(r"[1-9]\d{0,6}")
 
 
 def web_link(text: str) -> str | None:

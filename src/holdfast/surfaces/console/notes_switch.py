@@ -7,8 +7,8 @@ a repository's own file can refuse what they allow, so there a button would chan
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.usecases import sharing
 from holdfast.workstreams import flag

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Annotated, Any
 
@@ -25,6 +24,7 @@ from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import clock
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.errors import FileChangedError
+from holdfast.ground.frozen import dataclass
 from holdfast.sessions.errors import EventNotFoundError, SessionNotFoundError
 from holdfast.sessions.model import Session
 from holdfast.surfaces.console import applet, diff, links, prices, screens, showing, texts

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from holdfast.ground.frozen import dataclass
 from holdfast.sessions.model import EventSample
 
 FEWEST_DRAWN = 4  # fewer events, or all at the same moment, would be drawn as a plain block
@@ -24,7 +24,7 @@ BAR_WIDTH, BAR_GAP = 1000, 4
 BAR_SHARE = 0.012  # of the whole: the narrowest piece that is still visible
 
 KINDS = {
-    "user_message": "requests",
+    "user_message": "prompts",  # of the person, and those that subagents were given
     "model_message": "answers",
     "tool_call": "tool calls",
     "tool_result": "tool results",
@@ -66,7 +66,7 @@ class Figures:
     """The figures above a timeline."""
 
     events: int
-    size: str
+    size: str  # empty where nothing is left of the events, because all were erased
     is_exact: bool
     activity: str
     bars: tuple[Bar, ...]
@@ -76,11 +76,11 @@ def count_activity(samples: Sequence[EventSample], buckets: int = SPARK_BUCKETS)
     """Events per slice of time, from the numbers of neighbouring samples; [] for too few."""
     if len(samples) < FEWEST_DRAWN:
         return []
-    start = samples[0].created_at
-    whole = (samples[-1].created_at - start).total_seconds()
+    start = samples[0].happened_at
+    whole = (samples[-1].happened_at - start).total_seconds()
     if whole <= 0:
         return []
-    ages = [(sample.created_at - start).total_seconds() for sample in samples]
+    ages = [(sample.happened_at - start).total_seconds() for sample in samples]
     positions = [buckets * age / whole for age in ages]
     counts = [0.0] * buckets
     neighbours = zip(pairwise(samples), pairwise(positions), strict=True)
@@ -128,7 +128,7 @@ def make_figures(events: int, samples: Sequence[EventSample], width: int = 120) 
     activity = count_activity(samples, FIGURE_BUCKETS)
     return Figures(
         events=events,
-        size=describe_size(round(sampled_bytes * factor)),
+        size=describe_size(round(sampled_bytes * factor)) if sampled_bytes else "",
         is_exact=events == len(samples),
         activity=make_spark_points(activity, FIGURE_WIDTH, FIGURE_HEIGHT),
         bars=tuple(_make_bars(samples, factor, width)),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from holdfast.app import App
 from holdfast.errors import HoldfastError
+from holdfast.ground.frozen import dataclass
 from holdfast.surfaces.mcp import offer
 from holdfast.usecases import setting_up
 from holdfast.usecases.setting_up import ClientUse

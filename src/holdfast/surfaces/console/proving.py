@@ -7,12 +7,12 @@ server can stop while the tests of a proof still run.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.app import App
 from holdfast.errors import HoldfastError
 from holdfast.ground import clock
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.settings import Settings
 from holdfast.surfaces.console.errors import ProofRunningError
 from holdfast.workstreams.model import Proof

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from itertools import groupby
 
 from holdfast.ground import clock
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.observations.model import SessionTurn
 from holdfast.observations.turns import gather_turns
 from holdfast.sessions.model import EventSample, Session
@@ -20,6 +20,7 @@ from holdfast.sessions.service import SessionService
 from holdfast.sessions.status import SessionStatus, judge_status
 from holdfast.surfaces.console import pictures, showing
 from holdfast.usecases.session_status import Busy
+from holdfast.usecases.session_titles import find_title
 
 SESSIONS_PER_PAGE = 50
 MOST_SESSIONS = 500
@@ -97,12 +98,12 @@ async def load_list(
 async def load_row(sessions: SessionService, session: Session, now: datetime, busy: Busy) -> Row:
     samples = await sessions.sample_events(session.id, pictures.SPARK_SAMPLES)
     last = samples[-1] if samples else None
-    words = session.name or await sessions.find_first_request(session.id) or ""
+    title = await find_title(sessions, session)
     activity = pictures.count_activity(samples)
     last_at = _find_last_moment(session, last)
     return Row(
         session=session,
-        title=showing.first_words(words) or session.chatmode,
+        title=showing.first_words(title),
         is_named=bool(session.name),
         status=judge_status(session, last_at, now, has_process=busy.has(session)),
         spark=pictures.make_spark_points(activity),
@@ -113,7 +114,7 @@ async def load_row(sessions: SessionService, session: Session, now: datetime, bu
 def _find_last_moment(session: Session, last: EventSample | None) -> datetime:
     if last is None:
         return session.started_at
-    return last.created_at
+    return last.happened_at
 
 
 async def name_parts(sessions: SessionService, shown: Sequence[Session]) -> dict[str, str]:

@@ -9,7 +9,6 @@ import hashlib
 import os
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cache, partial
 from typing import Any
@@ -21,9 +20,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from holdfast.bundles.quoting import short_repo
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground import clock
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.settings import Settings, hide_password, sqlite_path
 from holdfast.ground.text import plural, term_safe
 from holdfast.surfaces.cli.actions import word_actions
+from holdfast.surfaces.cli.client_wording import describe_hook_price, describe_text_price
 from holdfast.surfaces.console import links, showing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -61,6 +62,10 @@ FILTERS: dict[str, Callable[..., str]] = {
     "client_title": showing.client_title,
     "thousands": "{:,}".format,
     "pretty": showing.pretty,
+    "hook_price": describe_hook_price,
+    "text_price": describe_text_price,
+    "given": showing.describe_given,
+    "output": showing.describe_output,
     "first_words": showing.first_words,
     "as_typed": shlex.join,
     "short_repo": short_repo,

@@ -7,50 +7,37 @@ could not see is shown as its escape, in a frame of its own, so that a file name
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache
+from typing import Any
 
 from markupsafe import Markup, escape
 
 from holdfast.clients import find_client
-from holdfast.ground.text import cut, term_safe
+from holdfast.ground.patterns import compile_later
+from holdfast.ground.text import UNSEEN, cut, term_safe
+from holdfast.observations import parts
 
 LONGEST_ZONE_NAME = 64
-UNSEEN = Markup('<span class="unseen" title="a character that cannot be seen">{}</span>')
+UNSEEN_MARK = Markup('<span class="unseen" title="a character that cannot be seen">{}</span>')
 CODE = Markup("<code>{}</code>")
-_ESCAPED = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
+COMMAND_KEYS = {"command", "description"}
+NOTHING_PRINTED = "(nothing printed)"
+SHOWN_ABOVE = ("tool", "agent", "agent_id", "origin", "exit_code", "cut")
+_ESCAPED = compile_later(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
 
 
 def mark_unseen(text: object) -> Markup:
     """A text with everything unseen made visible."""
-    pieces = [_mark_piece(piece) for piece in _split(str(text))]
+    pieces = [_mark_piece(piece) for piece in UNSEEN.split(str(text))]
     return Markup("").join(pieces)
 
 
-def _split(text: str) -> Iterable[str]:
-    """Runs of plain text, and the unseen characters one by one."""
-    if term_safe(text) == text:
-        return [text]
-    pieces: list[str] = []
-    plain = ""
-    for character in text:
-        if term_safe(character) == character:
-            plain += character
-            continue
-        if plain:
-            pieces.append(plain)
-        pieces.append(character)
-        plain = ""
-    return [*pieces, plain]
-
-
 def _mark_piece(text: str) -> Markup:
-    safe = term_safe(text)
-    if safe == text:
-        return escape(text)
-    return UNSEEN.format(safe)
+    if UNSEEN.fullmatch(text):
+        return UNSEEN_MARK.format(term_safe(text))
+    return escape(text)
 
 
 def with_code(text: str) -> Markup:
@@ -164,6 +151,28 @@ def client_mark(client: str | None, chatmode: str) -> str:
     name = client or chatmode
     letters = [character for character in name if character.isalnum()]
     return "".join(letters[:2]).capitalize() or "?"
+
+
+def describe_given(of_event: Mapping[str, Any] | None) -> str:
+    """What a tool was given; without what the line above it says already."""
+    rest = {name: value for name, value in (of_event or {}).items() if name not in SHOWN_ABOVE}
+    given = rest.pop("input", None)
+    if not given and not rest:
+        return ""
+    if rest:
+        return pretty({"input": given, **rest} if given else rest)
+    if isinstance(given, dict) and "command" in given and given.keys() <= COMMAND_KEYS:
+        return pretty(given["command"])
+    return pretty(given)
+
+
+def describe_output(content: str) -> str:
+    """What a tool answered, as a person would read it in a terminal."""
+    printed = parts.find_printed(content)
+    if printed is not None:
+        return printed or NOTHING_PRINTED
+    answer = parts.parse_object(content)
+    return pretty(answer) if answer else content
 
 
 def pretty(value: object) -> str:

@@ -8,15 +8,16 @@ text in the field ends with an empty line.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from holdfast.ground.frozen import dataclass
+from holdfast.ground.patterns import compile_later
 
 LINES_SHOWN = 2000
 MARK = "\ufeff"  # the byte order mark that some editors put first
 END_NAMES = {"\r\n": "CRLF", "\n": "LF", "\r": "CR"}
-_LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
+_LINE = compile_later(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
 from holdfast.ground import git, git_repository
 from holdfast.ground.confined import ConfinedRoot
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.worktree import find_worktree
 from holdfast.surfaces.console import links, pictures, showing
 from holdfast.surfaces.console.claim_view import (

@@ -7,12 +7,12 @@ write itself.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
 from starlette.requests import Request as HttpRequest
 
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.scope import Scope
 from holdfast.surfaces.http.conditions import IF_MATCH, Condition, find_condition
 from holdfast.surfaces.http.here import KEY, find_key, parse_session_id

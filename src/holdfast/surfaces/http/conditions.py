@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 
 from starlette.requests import Request
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
+from holdfast.ground.frozen import dataclass
+from holdfast.ground.patterns import compile_later
 from holdfast.scope import Scope
 from holdfast.sessions.errors import RevisionConflictError
 from holdfast.sessions.model import Session, SessionState
 
 TAG_CHARS = 16
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
-_TAGS = re.compile(rf"{_TAG}(?:[ \t]*,[ \t]*{_TAG})*")
+_TAGS = compile_later(rf"{_TAG}(?:[ \t]*,[ \t]*{_TAG})*")
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ mounted below it, now or later, can be reached around it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.errors import HoldfastError
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.log import Log
 from holdfast.surfaces.http import metadata, problems
 from holdfast.surfaces.http.bodies import READS

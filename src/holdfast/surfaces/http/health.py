@@ -8,7 +8,6 @@ What it costs follows neither the number of sessions nor their length.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter
@@ -16,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
 from holdfast.errors import HoldfastError, StoreBusyError
+from holdfast.ground.frozen import asdict
 from holdfast.ground.log import Log
 from holdfast.ground.settings import hide_password
 from holdfast.sessions.rehearsal import rehearse_append
@@ -78,7 +78,7 @@ async def _examine(app: App) -> Accounting:
 
 async def _use_store(app: App) -> Accounting:
     await check_health(app.database, app.settings.owner)
-    await rehearse_append(app.scope.sessions.store)
+    await rehearse_append(app.scope.session_store)
     return await app.take_stock()
 
 

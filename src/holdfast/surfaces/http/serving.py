@@ -14,13 +14,13 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
 
 from holdfast.app import App
 from holdfast.errors import HoldfastError, InvalidValueError
+from holdfast.ground.frozen import dataclass
 from holdfast.ground.settings import Settings, sqlite_path
 from holdfast.storage.errors import UnsafeRoleError
 from holdfast.surfaces.http.addresses import is_loopback, is_wildcard

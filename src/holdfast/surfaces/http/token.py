@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import hmac
 import os
-import re
 import secrets
 
 from holdfast.ground import files
+from holdfast.ground.patterns import compile_later
 
 TOKEN_BYTES = 32
 FILE_BYTES = 1000
 COOKIE_MEANS = b"holdfast console 1"
 NOT_SEEN = (0, 0)
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+_TOKEN = compile_later(r"[A-Za-z0-9_-]{43}")
 
 
 class Keys:

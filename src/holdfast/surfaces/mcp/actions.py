@@ -52,8 +52,11 @@ CALLS = {
     "session.list": (
         "session operation=recent, without session_id: it uses the session that is open here"
     ),
+    "session.on": "go on without storing; only the person switches it on, with `holdfast on`",
     "session.resume": "session operation=start session_id={session_id}",
     "session.start": "session operation=start chatmode=MODE, which answers with a session_id",
+    "session.switch_off": None,
+    "session.switch_on": None,
     "session.verify": "ask the person to run `holdfast session verify`",
     "shared_context.try": SWITCH_ON,
     "sqlite.upgrade": "ask the person to upgrade the Python package apsw",

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, fence
+from holdfast.ground.frozen import dataclass, replace
+from holdfast.ground.patterns import compile_later
 from holdfast.surfaces.mcp.answer import READ_CHARS, count_chars, count_fitting, shorten
 from holdfast.surfaces.mcp.wording import quote_sections, write_sections
 
@@ -47,8 +47,8 @@ TEXTS = {
 }
 SINGLE = ("working_summary", "last_run")
 
-_COMMIT = re.compile("[0-9a-f]{40,64}")
-_CURSOR = re.compile("([0-9a-f]{16})([0-9a-f]{16})([0-9]{1,9})")
+_COMMIT = compile_later("[0-9a-f]{40,64}")
+_CURSOR = compile_later("([0-9a-f]{16})([0-9a-f]{16})([0-9]{1,9})")
 
 
 @dataclass(frozen=True)

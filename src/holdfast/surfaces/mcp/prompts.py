@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import InvalidValueError, Unavailable
+from holdfast.ground.patterns import compile_later
 from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.surfaces.mcp.actions import word_sets_call
 from holdfast.surfaces.mcp.answer import RESUME_CHARS
@@ -42,7 +42,7 @@ NONE_HERE = (
     "Say so, and ask what to do."
 )
 
-_PLACEHOLDER = re.compile(r"\$(?:[0-9]+|ARGUMENTS)")
+_PLACEHOLDER = compile_later(r"\$(?:[0-9]+|ARGUMENTS)")
 NOTHING_NOTED = "It noted nothing. Read its last events."
 
 

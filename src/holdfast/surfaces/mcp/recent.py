@@ -8,15 +8,17 @@ was before it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
+from holdfast.ground.fence import one_line
 from holdfast.ground.tokens import CHARS_PER_TOKEN
+from holdfast.sessions.requests import REWOUND, list_taken_back, name_speaker
 from holdfast.surfaces.mcp import wording
 from holdfast.surfaces.mcp.answer import SHORTER, Answer, count_chars, count_fitting, shorten
 
 if TYPE_CHECKING:
-    from holdfast.sessions.model import SessionEvent
+    from holdfast.sessions.model import Session, SessionEvent
     from holdfast.sessions.service import SessionService
 
 MAX_TURNS = 30
@@ -25,12 +27,13 @@ MOST_EVENTS = 1_000
 PAGE_EVENTS = 64
 LEAST_CHARS = 1_200  # of an answer with one event, however small the limit
 FEW_TOKENS = f"An answer takes up to {LEAST_CHARS // CHARS_PER_TOKEN} tokens: fewer count as those."
+WHO_CHARS = 60
 EVENT_FIELDS = ("id", "sequence", "type", "role", "content", "created_at")
 
 
 async def make_recent(
     sessions: SessionService,
-    session_id: str,
+    session: Session,
     warnings: Sequence[str],
     *,
     max_turns: int = MAX_TURNS,
@@ -38,20 +41,25 @@ async def make_recent(
     whole: bool = False,
 ) -> Answer:
     """`whole`: with all fields of each event."""
+    session_id = session.id
+    rewound = session.metadata.get(REWOUND, ())
     notes = list(warnings)
     if max_tokens * CHARS_PER_TOKEN < LEAST_CHARS:
         notes.append(FEW_TOKENS)
     around = _make_answer(session_id, [], notes, older=10**9, max_tokens=max_tokens)
     room = max(max_tokens * CHARS_PER_TOKEN, LEAST_CHARS) - around.chars
     newest_first = await _read_newest(sessions, session_id, max_turns, room)
-    read = [event.to_dict() if whole else make_brief_event(event) for event in newest_first]
+    taken_back = list_taken_back(reversed(newest_first), rewound)
+    read = [_write_fields(event, taken_back, whole=whole) for event in newest_first]
     events = [_drop_unknown_parts(event) for event in read]
     fitting = [_cut_event(event, room) for event in events]
     count = count_fitting(map(_count_event, fitting), room)
     shown = fitting[:count]
     if max_turns:
-        start = await _find_start(sessions, session_id, shown, room, whole=whole)
-        shown = _put_start(shown, start, room)
+        start = await _find_start(sessions, session_id, shown)
+        if start is not None:
+            fields = _write_fields(start, list_taken_back([start], rewound), whole=whole)
+            shown = _put_start(shown, _cut_event(fields, room // 2), room)
     for event in shown:
         if "chars" in event:
             known = await sessions.get_event(event["id"])
@@ -61,28 +69,18 @@ async def make_recent(
 
 
 async def _find_start(
-    sessions: SessionService,
-    session_id: str,
-    shown: Sequence[dict[str, Any]],
-    room: int,
-    *,
-    whole: bool,
-) -> dict[str, Any] | None:
+    sessions: SessionService, session_id: str, shown: Sequence[dict[str, Any]]
+) -> SessionEvent | None:
     """The request of the oldest turn that is shown, where it is left out."""
     if not shown or shown[-1]["type"] == "user_message":
         return None
-    start = await sessions.find_turn_start(session_id, shown[-1]["sequence"])
-    if start is None:
-        return None
-    return _cut_event(start.to_dict() if whole else make_brief_event(start), room // 2)
+    return await sessions.find_turn_start(session_id, shown[-1]["sequence"])
 
 
 def _put_start(
-    newest_first: list[dict[str, Any]], start: dict[str, Any] | None, room: int
+    newest_first: list[dict[str, Any]], start: dict[str, Any], room: int
 ) -> list[dict[str, Any]]:
     """In the place of the oldest ones; the newest event stays, and is worth more than it."""
-    if start is None:
-        return newest_first
     left = room - _count_event(start)
     count = count_fitting(map(_count_event, newest_first), left)
     kept = newest_first[:count]
@@ -113,6 +111,17 @@ async def _read_newest(
         below = page[0].sequence
         turns -= sum(event.type == "user_message" for event in page)
     return found
+
+
+def _write_fields(
+    event: SessionEvent, taken_back: Collection[str], *, whole: bool
+) -> dict[str, Any]:
+    """With who speaks in front of the words, where its role alone would mislead."""
+    fields = event.to_dict() if whole else make_brief_event(event)
+    speaker = name_speaker(
+        event.type, event.role, event.parts, is_taken_back=event.id in taken_back
+    )
+    return {"who": one_line(speaker, WHO_CHARS), **fields} if speaker else fields
 
 
 def make_brief_event(event: SessionEvent) -> dict[str, Any]:

@@ -7,12 +7,12 @@ the key as well: sent again after a crash between the two, it finds its own entr
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles.errors import RoundNotFoundError
 from holdfast.errors import InvalidValueError
 from holdfast.ground.fence import fence_key
+from holdfast.ground.frozen import dataclass, field
 from holdfast.ground.off_loop import off_loop
 from holdfast.ground.redaction import describe_masked
 from holdfast.surfaces.mcp import pages, wording

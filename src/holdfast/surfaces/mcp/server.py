@@ -185,6 +185,7 @@ class CallHandler:
         """Parse, one verb, format; an error on the way is an answer too."""
         from holdfast.surfaces.mcp.answer import make_refusal
         from holdfast.surfaces.mcp.call import Call
+        from holdfast.usecases.which_session import require_on
 
         try:
             operation, arguments = tool.parse(given)
@@ -194,6 +195,8 @@ class CallHandler:
                 name = f"{tool.name}.{operation.name}"
             caller = self._identify_caller(context, app)
             call = Call(app, caller, name, arguments, self.starting, self.exists)
+            if operation.writes:
+                require_on(app.settings, caller.client, caller.native_id)
             return await operation.run(call)
         except Exception as error:
             refused = make_refusal(error)

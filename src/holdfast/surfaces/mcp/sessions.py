@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
+from holdfast.ground.frozen import dataclass
 from holdfast.sessions.errors import SessionInUseError
 from holdfast.surfaces.mcp import wording
 from holdfast.surfaces.mcp.actions import word_sets_call
@@ -115,7 +115,7 @@ async def recent(call: Call) -> Answer:
         return make_answer(nothing, wording.describe_events, (), NO_SESSION)
     return await make_recent(
         call.scope.sessions,
-        choice.session.id,
+        choice.session,
         await call.describe_read(choice),
         whole=call.wants_detail,
         **limits,

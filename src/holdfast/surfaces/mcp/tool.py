@@ -44,6 +44,7 @@ class Operation:
         self.run = run
         self.needs = tuple(needs)
         self.explained = explained  # for a caller that left out what is needed
+        self.writes = writes
         self.known = (*needs, *takes, "session_id")
         if writes:
             self.known += ("idempotency_key",)

@@ -55,7 +55,8 @@ def describe_events(data: Data) -> str:
 
 def write_event(event: Data) -> str:
     """One event; what belongs to it is indented."""
-    facts = ", ".join([event["role"], event["created_at"], event["id"]])
+    who = event.get("who") or event["role"]
+    facts = ", ".join([who, event["created_at"], event["id"]])
     label = f"#{event['sequence']} {event['type']} ({facts})"
     content = event["content"].replace("\n", "\n  ")
     text = f"{label}: {content}"

@@ -184,6 +184,8 @@ create table context.sessions (
     head_hash bytea not null,
     active_at timestamptz,
     noted_at timestamptz,
+    hidden_active_at timestamptz,
+    hidden_noted_at timestamptz,
     primary key (workspace_id, id),
     unique (workspace_id, developer_id, id),
     foreign key (workspace_id, developer_id, resumed_from) references context.sessions (workspace_id, developer_id, id)
@@ -202,6 +204,8 @@ comment on column context.sessions.last_sequence is 'the number of the newest ev
 comment on column context.sessions.head_hash is 'the newest link of the hash chain';
 comment on column context.sessions.active_at is 'the last write or resume; events move it once a minute';
 comment on column context.sessions.noted_at is 'when the scratchpad was last written';
+comment on column context.sessions.hidden_active_at is 'active_at of a session that is kept out of everything';
+comment on column context.sessions.hidden_noted_at is 'noted_at of a session that is kept out of everything';
 
 create index idx_sessions_started_at on context.sessions (workspace_id, developer_id, started_at desc, id desc)
     where started_at > '-infinity';
@@ -245,7 +249,8 @@ create trigger sessions_keep_their_past before update on context.sessions
     when ((new.workspace_id, new.id, new.developer_id, new.started_at)
               <> (old.workspace_id, old.id, old.developer_id, old.started_at)
           or new.last_sequence < old.last_sequence
-          or new.resumed_from is distinct from old.resumed_from
+          or (new.resumed_from is distinct from old.resumed_from
+              and (old.resumed_from is not null or old.ended_at is not null))
           or (old.ended_at is not null
               and (new.ended_at is distinct from old.ended_at or new.last_sequence <> old.last_sequence)))
     execute function holdfast.refuse();
@@ -254,7 +259,8 @@ create trigger sessions_stay_what_they_are
     before update of user_id, chatmode, workflow, skill, git_branch, client, native_id, repo, worktree
     on context.sessions
     for each row execute function holdfast.refuse();
-grant select, insert, update (ended_at, metadata, revision, last_sequence, head_hash, active_at, noted_at)
+grant select, insert, update (ended_at, resumed_from, metadata, revision, last_sequence, head_hash, active_at,
+                              noted_at, hidden_active_at, hidden_noted_at)
     on context.sessions to holdfast_runtime;
 
 create table context.session_events (

@@ -137,6 +137,8 @@ create table sessions (
     head_hash blob not null,
     active_at text,                  -- the last write or resume; events move it once a minute
     noted_at text,                   -- when the scratchpad was last written
+    hidden_active_at text,           -- both times, of a session that is kept out of everything
+    hidden_noted_at text,
     primary key (workspace_id, id),
     unique (workspace_id, developer_id, id),
     foreign key (workspace_id, developer_id, resumed_from) references sessions (workspace_id, developer_id, id)
@@ -264,7 +266,7 @@ create trigger sessions_keep_their_past before update on sessions
 when (new.rowid, new.workspace_id, new.id, new.developer_id, new.started_at)
      != (old.rowid, old.workspace_id, old.id, old.developer_id, old.started_at)
   or new.last_sequence < old.last_sequence
-  or new.resumed_from is not old.resumed_from
+  or (new.resumed_from is not old.resumed_from and (old.resumed_from is not null or old.ended_at is not null))
   or (old.ended_at is not null and (new.ended_at is not old.ended_at or new.last_sequence != old.last_sequence))
 begin select raise(abort, 'sessions keep their past'); end;
 
