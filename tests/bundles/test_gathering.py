@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from holdfast.bundles.model import LOST
 from holdfast.bundles.service import BundleService
 from holdfast.storage.journal import Journal
 from holdfast.workstreams.model import ContextFields
@@ -399,7 +400,7 @@ async def test_what_was_cut_of_the_session_before_is_one_call_away(journal, sess
 
     assert short.endswith(recent)
     assert long.endswith(f"{recent} · session operation=state session_id={last.id}")
-    assert "\nMore: repo_context operation=load · bundle detail=true" in noted
+    assert "\nMore: repo_context operation=load · operation=bundle detail=true" in noted
 
 
 async def test_where_there_is_room_both_the_notes_and_the_session_before_are_named(
@@ -510,8 +511,10 @@ async def test_a_session_that_was_only_given_commands_hides_no_request(bundles, 
 
 async def test_a_request_that_says_little_stands_with_what_it_goes_on_with(bundles, sessions):
     await start(sessions, "Rework the payout export by Friday")
-    last = await start(sessions, "Add a column for the tax, too", "yes")
-    await sessions.append_event(last.id, "model_message", "assistant", "Shall I also rename it?")
+    last = await start(sessions, "Add a column for the tax, too")
+    await say(sessions, last, "Two ways: 1. net, 2. gross. Which one?")
+    await sessions.append_event(last.id, "user_message", "user", "2")
+    await say(sessions, last, "Done with gross. Shall I also rename it?")
     await sessions.append_event(
         last.id, "model_message", "assistant", "a subagent's", {"agent_id": "a1"}
     )
@@ -519,31 +522,103 @@ async def test_a_request_that_says_little_stands_with_what_it_goes_on_with(bundl
     text = (await bundles.build(worktree="/w")).text
 
     assert re.search(
-        r"LAST REQUEST .*\n> yes\nBEFORE IT .*\n> Add a column for the tax, too\n", text
+        r"LAST REQUEST .*\n> 2\n"
+        r"ITS ANSWER \(agent said, .*\)\n\| Done with gross\. Shall I also rename it\?\n"
+        r"IT REPLIES TO \(agent said, .*\)\n\| Two ways: 1\. net, 2\. gross\. Which one\?\n"
+        r"BEFORE IT .*\n> Add a column for the tax, too\n"
+        r"ASKED BEFORE\n- .*: Rework the payout export by Friday\n",
+        text,
     )
-    assert "\nLAST ANSWER Shall I also rename it? [said] agent, " in text
+
+
+async def say(sessions, session, text):
+    await sessions.append_event(session.id, "model_message", "assistant", text)
 
 
 async def test_what_it_goes_on_with_may_be_of_an_older_session(bundles, sessions):
-    await start(sessions, "Rework the payout export by Friday")
+    first = await start(sessions, "Rework the payout export by Friday")
+    await say(sessions, first, "Shall I begin with the columns?")
     for _ in range(2):
         await start(sessions, "go on")
 
     text = (await bundles.build(worktree="/w")).text
 
-    assert "> go on\nBEFORE IT (user, " in text
+    assert "> go on\nIT REPLIES TO (agent said, " in text
+    assert "| Shall I begin with the columns?\nBEFORE IT (user, " in text
     assert "> Rework the payout export by Friday\n" in text
-    assert "LAST ANSWER" not in text, "nothing was answered"
+    assert "ITS ANSWER" not in text, "nothing was answered"
 
 
-async def test_a_request_of_substance_stands_alone(bundles, sessions):
+async def test_a_request_of_substance_stands_with_its_answer_and_those_before_it(journal, sessions):
+    bundles = BundleService(journal, sessions, load=refuse, now=lambda: NOW)
     last = await start(sessions, "Rework the payout export", "Stop after the first step, please")
-    await sessions.append_event(last.id, "model_message", "assistant", "Done")
+    beginning = "I looked at the export in detail. " * 50
+    await say(sessions, last, f"{beginning}One test still fails: 9 == 8. Change the test?")
+    await sessions.append_event(last.id, "system_event", "system", "", {"compaction": "manual"})
 
     text = (await bundles.build(worktree="/w")).text
 
+    assert "One test still fails: 9 == 8. Change the test?\n" in text.replace("\n| ", "")
+    assert re.search(r"\n… [\d,]+ characters before this\n\| ", text)
+    assert re.search(r"\nASKED BEFORE\n- .*: Rework the payout export\n", text)
     assert "BEFORE IT" not in text
-    assert "LAST ANSWER" not in text
+    assert "IT REPLIES TO" not in text
+
+
+async def test_a_session_that_lost_its_conversation_gets_its_own_back(bundles, sessions):
+    other = await start(sessions, "Use Decimal for all money, everywhere")
+    await say(sessions, other, "Done.")
+    own = await start(sessions, "Export as CSV with the columns id and amount", "yes")
+    await say(sessions, own, "The export is written; --since is missing.")
+
+    text = (
+        await bundles.build(session_id=own.id, continues=own.id, worktree="/w", window=LOST)
+    ).text
+
+    assert re.search(r"BEFORE IT .*\n> Export as CSV with the columns id and amount\n", text)
+    assert "| The export is written; --since is missing.\n" in text
+
+
+async def test_a_session_that_was_cut_off_is_not_hidden_by_a_later_one(journal, sessions):
+    bundles = BundleService(journal, sessions, load=refuse, now=lambda: NOW)
+    await start(sessions, "Move app.py into a package", client="claude", native_id="n-1")
+    await start(sessions, "Move it into two", client="gemini", native_id="n-2")
+    last = await start(sessions, "What does the README say about money?", client="codex")
+    await say(sessions, last, "Integer cents.")
+
+    text = (await bundles.build(worktree="/w")).text
+
+    unanswered = text.partition("UNANSWERED\n")[2].split("\n")
+    assert re.fullmatch(r"- .* to gemini: Move it into two", unanswered[0])
+    assert re.fullmatch(r"- .* to claude: Move app.py into a package", unanswered[1])
+    assert "ASKED BEFORE" not in text, "each is shown once"
+
+
+async def test_what_another_agent_is_at_work_on_names_it(journal, sessions):
+    bundles = BundleService(
+        journal, sessions, load=refuse, now=lambda: NOW, is_running=lambda session: True
+    )
+    await start(sessions, "Update the dependencies", client="gemini")
+
+    assert "LAST REQUEST (user to gemini, " in (await bundles.build(worktree="/w")).text
+
+
+async def test_a_task_that_was_noted_before_the_last_request_is_dated(journal, sessions):
+    bundles = BundleService(journal, sessions, load=refuse, now=lambda: NOW)
+    old = await start(sessions, "Parse CAMT files")
+    await sessions.update_state(
+        old.id, {"current_task": "parse CAMT", "next_steps": ["map Ntry"], "blockers": ["sample"]}
+    )
+    noted = (await bundles.build(worktree="/w")).text
+    await start(sessions, "The importer is merged. Now only the login page")
+
+    text = (await bundles.build(worktree="/w")).text
+
+    assert "\nNEXT now: parse CAMT  1. map Ntry\nBLOCKED sample\n" in noted
+    age = r" \(noted [0-9: -]+\)"
+    assert re.search(
+        rf"\nNEXT now: parse CAMT{age}  1\. map Ntry{age}\nBLOCKED sample{age}\n", text
+    )
 
 
 @pytest.mark.parametrize("chars", [5_000, 90_000])

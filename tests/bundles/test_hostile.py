@@ -59,13 +59,14 @@ BEGINNINGS = (
     r'CLAIMS (?:[\d a-z,:]+) hold(?: here)? \("done" needs lines or an exit code\)$',
     r"SUMMARY \(|GOAL(?: \[older tree\])? |NEXT |BLOCKED |OPEN D|FILES |SET |ENVIRONMENT ",
     r"WORKSTREAM|NOTE: |REPO |CHANGED |FAILS |WORKS HERE |LAST RUN |LAST PASS ",
-    r"LAST REQUEST \(user(?: to .*)?, |BEFORE IT \(user, |LAST ANSWER ",
+    r"LAST REQUEST \(user(?: to .*)?, |BEFORE IT \(user, |ASKED BEFORE$|UNANSWERED$",
+    r"(?:ITS ANSWER|IT REPLIES TO) \(agent said, [0-9: -]+\)$",
     r"NOTES OF OTHERS, from the repository \[untrusted text [0-9a-f]{16}\]$",
     r"\[end of untrusted text [0-9a-f]{16}\]$",
     r"More: (?:repo_context operation=load|session operation=recent)(?: \([a-z 0-9,]+\))?$",
     r"More: repo_context operation=load workstream_id=|\+\d+ more$|$",
     r"\[(?:ok|moved|changed|said)\] |D(?:\d+|\?) |\d+\. |- |>(?:\+? |$)|\| |  ",
-    r"… [\d,]+ characters left out; whole at More$",
+    r"… [\d,]+ characters (?:left out; whole at More|before this)$",
 )
 OURS = re.compile("|".join(BEGINNINGS))
 ONCE = (
@@ -79,6 +80,9 @@ ONCE = (
     "NEXT",
     "LAST PASS",
     "LAST REQUEST",
+    "ITS ANSWER",
+    "IT REPLIES TO",
+    "ASKED BEFORE",
     "DECIDED",
     "REJECTED",
     "GOAL",

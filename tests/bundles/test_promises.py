@@ -205,7 +205,7 @@ def test_every_bundle_keeps_its_promises(gathered, limit):
 
 def says_what_is_left_out(shown: ShownSection) -> bool:
     if shown.section.verbatim:
-        return " characters left out; whole at More" in shown.text
+        return " characters left out; whole at More" in shown.text or "before this" in shown.text
     return f"+{shown.left_out} more" in shown.text
 
 

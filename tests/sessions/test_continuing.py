@@ -7,7 +7,7 @@ import pytest
 from holdfast.errors import InvalidValueError
 from holdfast.ground import clock
 from holdfast.sessions.reading import MESSAGES_PER_PAGE, MOST_MESSAGES
-from holdfast.sessions.requests import is_request
+from holdfast.sessions.requests import has_substance, is_request
 from holdfast.sessions.service import SESSIONS_WITH_NOTES, THREAD_LOOKED_BACK
 
 
@@ -367,3 +367,20 @@ async def test_a_field_that_was_set_to_null_is_recorded_as_cleared(sessions):
     assert notes.has_recorded(["blockers"])
     assert notes.has_recorded(["current_task"])
     assert not notes.has_recorded(["next_steps"])
+
+
+@pytest.mark.parametrize("text", ["yes", "2", "go on", "looks good, commit it", "好的", "続けて"])
+def test_a_few_words_have_no_substance_in_any_script(text: str):
+    assert not has_substance(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "把重试次数改成八次，第一次投递算第一次",
+        "Stop after the first step, please",
+        "src/payouts/webhooks/deliver_with_retries.py",
+    ],
+)
+def test_a_request_that_is_understood_alone_has_substance_in_any_script(text: str):
+    assert has_substance(text)

@@ -1,7 +1,7 @@
-"""What was asked for last: read to its end, and what stands behind one that says little.
+"""What was asked for last: read to its end, and the conversation around it.
 
-"Yes" or "go on" is about what was said before. So the request that it goes on with is looked for,
-and the beginning of the answer that the session was left with.
+A request alone seldom says where the work stands. Its answer does, and a question at the end of
+that. "Yes" or "2" is about the message before it, and about the request that it goes on with.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from holdfast.sessions.requests import has_substance, name_speaker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from holdfast.sessions.model import Session, SessionEvent
     from holdfast.sessions.service import SessionService
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 REQUEST_CHARS = 4_000
 END_CHARS = 2_000  # of a longer one; together more than a bundle has room for
 REQUESTS_BEFORE = 10  # of each session, among which one of substance is looked for
-EVENTS_AT_END, ANSWER_CHARS = 40, 400
+EVENTS_AT_END, ANSWER_CHARS = 40, 1_200
+EARLIER, EARLIER_CHARS = 6, 400  # requests before the last one, a line each
+NOTE = "system_event"  # of the client, such as a compaction: what was said before it stands
 
 
 def make_request(event: SessionEvent | None, to: str = "") -> LastRequest | None:
@@ -36,12 +38,17 @@ def make_request(event: SessionEvent | None, to: str = "") -> LastRequest | None
         to=to,
         session_id=event.session_id,
         event_id=event.id,
+        sequence=event.sequence,
     )
 
 
 @dataclass(frozen=True)
 class RequestReader:
+    """Reads what was said in a place; `is_past` tells which sessions the caller continues."""
+
     sessions: SessionService
+    place: str | None
+    is_past: IsPast
 
     async def read_end(self, request: LastRequest | None) -> LastRequest | None:
         """With its end where only its beginning was read."""
@@ -53,45 +60,80 @@ class RequestReader:
         end_at = find_space(whole, len(whole) - END_CHARS)  # half a secret would not be masked
         return replace(request, end=whole[end_at:], end_at=end_at)
 
-    async def find_before(
-        self, request: LastRequest | None, place: str | None, is_past: IsPast, *, is_lost: bool
-    ) -> LastRequest | None:
-        """The last one of substance before one that has none, in its session or an older one.
-
-        A session that has lost its conversation has also lost what it was told of the one before.
-        """
-        if request is None or (has_substance(request.text) and not is_lost):
+    async def find_before(self, request: LastRequest | None) -> LastRequest | None:
+        """The last one of substance before one that has none, in its session or an older one."""
+        if request is None or has_substance(request.text):
             return None
-        found = None
-        if not is_lost:
-            found = await self._find_of_substance(request.session_id, request)
-        if found or place is None:
-            return found
-        for session in filter(is_past, await self.sessions.list_active_sessions(place)):
-            found = await self._find_of_substance(session.id, request)
-            if found:
-                return found
+        async for event in self._read_before(request, REQUESTS_BEFORE, REQUEST_CHARS):
+            if has_substance(event.content):
+                return await self.read_end(make_request(event))
         return None
 
-    async def _find_of_substance(self, session_id: str, request: LastRequest) -> LastRequest | None:
-        listed = await self.sessions.list_requests(session_id, REQUESTS_BEFORE, REQUEST_CHARS)
-        before = [event for event in listed if event.happened_at < request.said_at]
-        of_substance = [event for event in before if has_substance(event.content)]
-        return await self.read_end(make_request(next(iter(of_substance), None)))
+    async def list_earlier(
+        self, request: LastRequest | None, before: LastRequest | None
+    ) -> tuple[LastRequest, ...]:
+        """The requests before the last one, without the one that is quoted whole."""
+        if request is None:
+            return ()
+        found: list[LastRequest] = []
+        async for event in self._read_before(request, EARLIER, EARLIER_CHARS):
+            earlier = make_request(event)
+            if earlier and not (before and before.event_id == earlier.event_id):
+                found.append(earlier)
+            if len(found) == EARLIER:
+                break
+        return tuple(found)
 
-    async def find_answer(
-        self, request: LastRequest | None, own_id: str | None
+    async def _read_before(
+        self, request: LastRequest, limit: int, max_chars: int
+    ) -> AsyncIterator[SessionEvent]:
+        """Of its own session, then of the others of this place, each from the newest on."""
+        session_ids = [request.session_id]
+        if self.place is not None:
+            active = await self.sessions.list_active_sessions(self.place)
+            others = [session.id for session in active if self.is_past(session)]
+            session_ids += [each for each in others if each != request.session_id]
+        for session_id in session_ids:
+            for event in await self.sessions.list_requests(session_id, limit, max_chars):
+                if event.happened_at < request.said_at and event.id != request.event_id:
+                    yield event
+
+    async def find_question(
+        self, request: LastRequest | None, before: LastRequest | None
     ) -> LastAnswer | None:
-        """The last answer to a request without substance, where its session was left with one.
-
-        Of the requesting session's own each new answer would make its bytes other ones.
+        """The message that one without substance replies to: in its session, else where that left
+        off which it goes on with.
         """
-        if request is None or has_substance(request.text) or request.session_id == own_id:
+        if request is None or has_substance(request.text):
             return None
+        found = await self._find_message(request.session_id, below=request.sequence)
+        if found or before is None or before.session_id == request.session_id:
+            return found
+        return await self._find_message(before.session_id)
+
+    async def find_answer(self, request: LastRequest | None) -> LastAnswer | None:
+        """To the last request, where its session was left with one."""
+        if request is None:
+            return None
+        return await self._find_message(request.session_id, after=request.sequence)
+
+    async def _find_message(
+        self, session_id: str, *, after: int = 0, below: int | None = None
+    ) -> LastAnswer | None:
+        """The agent's own last words there; None where it was at work, or had not begun."""
         events = await self.sessions.list_turn_events(
-            request.session_id, max_events=EVENTS_AT_END, max_chars=ANSWER_CHARS
+            session_id, below, max_events=EVENTS_AT_END, max_chars=ANSWER_CHARS
         )
-        own = [event for event in events if not name_speaker(event.type, event.role, event.parts)]
-        if not own or own[-1].type != "model_message":
+        last = _find_last(events)
+        if last is None or last.type != "model_message" or last.sequence < after:
             return None
-        return LastAnswer(own[-1].content, f"event {own[-1].id}", own[-1].happened_at)
+        whole = (await self.sessions.get_event(last.id)).content
+        start = max(0, len(whole) - ANSWER_CHARS)
+        at = find_space(whole, start) if start else 0
+        return LastAnswer(whole[at:], f"event {last.id}", last.happened_at, at)
+
+
+def _find_last(events: Sequence[SessionEvent]) -> SessionEvent | None:
+    """Without what a subagent and the client say, and what is only noted."""
+    own = [event for event in events if not name_speaker(event.type, event.role, event.parts)]
+    return next((event for event in reversed(own) if event.type != NOTE), None)

@@ -29,7 +29,6 @@ from holdfast.bundles.model import (
     ShownSection,
     describe_no_room,
     ends_at_word,
-    is_from_end,
 )
 from holdfast.bundles.render import BETWEEN, render, write_head_line, write_legend
 from holdfast.errors import InvalidValueError
@@ -51,6 +50,8 @@ SHORT_NAMES = {
     "others": "notes of others",
     "before": "request before",
     "answer": "last answer",
+    "question": "what it replies to",
+    "earlier": "earlier requests",
 }
 FILLED_AGAIN = 3  # so often at most, because less room may leave out more
 TOTALS = {"planning": 2_200, "implementation": 1_700}
@@ -244,7 +245,7 @@ class _Page:
         if section.joined != "\n":
             room -= len(CONTINUED)  # it may have to begin on a line of its own
         shorten = _cut_to_beginning
-        if section.verbatim and is_from_end(len(whole)):
+        if section.takes_from_end(len(whole)):
             shorten = _cut_to_end
         part = shorten(last, room)
         if part is not None:

@@ -48,6 +48,7 @@ TURNS_GONE_ON = 2
 RECALLED = 20  # for each query; the room of a bundle decides how many are shown
 NO_RECEIPT = "b-0000"  # as long as the one that takes its place
 QUERY_CHARS = 500
+SESSIONS_LOOKED_AT, UNFINISHED, UNFINISHED_CHARS = 6, 2, 400
 EVENTS_AT_END = 40  # among which is one of the session's own, and not of a subagent
 CAUSE_CHARS = 300
 # How the session before ended.
@@ -113,8 +114,9 @@ class Gatherer:
     async def gather(self, wanted: BundleRequest) -> Gathered:
         judged = await self._find_judged(wanted)
         earlier = await self._find_earlier_session(wanted)
-        requests = RequestReader(self.sessions)
+        requests = RequestReader(self.sessions, wanted.place, wanted.is_past)
         request = await requests.read_end(await self._find_request(wanted, earlier))
+        around = await self._find_conversation(wanted, requests, request)
         reminding = await self._find_reminding_session(wanted, earlier)
         repo, branch = await off_loop(_name_work, judged, wanted, earlier)
         notes = await self._read_notes(wanted, earlier, branch if judged else None)
@@ -132,16 +134,29 @@ class Gatherer:
             context_sets=sets,
             context_source=_name_session(reminding),
             request=request,
-            before=await requests.find_before(
-                request, wanted.place, wanted.is_past, is_lost=wanted.window == LOST
-            ),
-            answer=await requests.find_answer(request, wanted.session_id),
+            **around,
+            unfinished=await self._list_unfinished(wanted, earlier, request),
             last_session=await self._find_last_session(wanted, earlier),
             notes=notes,
             missing=await off_loop(_list_missing, paths, wanted.place),
             fence_key=self.fence_key,
             recalled=await self._recall(judged, request),
         )
+
+    async def _find_conversation(
+        self, wanted: BundleRequest, requests: RequestReader, request: LastRequest | None
+    ) -> dict[str, Any]:
+        """What was said around the last request, where the one who asks does not have it."""
+        is_own = request is not None and request.session_id == wanted.session_id
+        if is_own and wanted.window != LOST:
+            return {}
+        before = await requests.find_before(request)
+        return {
+            "question": await requests.find_question(request, before),
+            "before": before,
+            "answer": await requests.find_answer(request),
+            "earlier": await requests.list_earlier(request, before),
+        }
 
     def _choose_rules(self, judged: JudgedContext | None) -> tuple[str, ...]:
         if judged is None:
@@ -237,6 +252,28 @@ class Gatherer:
         others = [each for each in active if each.id != last.id and wanted.is_past(each)]
         live = [each for each in others if each.ended_at is None and self.is_running(each)]
         return tuple(each.client or each.chatmode for each in live)
+
+    async def _list_unfinished(
+        self, wanted: BundleRequest, last: Session | None, request: LastRequest | None
+    ) -> tuple[LastRequest, ...]:
+        """Requests of other sessions here that were cut off, for which a later one is not read.
+
+        Of those in which a program still runs the last request too: it is somebody's work now.
+        """
+        if not wanted.place or last is None or wanted.window:
+            return ()
+        found: list[LastRequest] = []
+        active = await self.sessions.list_active_sessions(wanted.place, SESSIONS_LOOKED_AT)
+        others = [each for each in active if each.id != last.id and wanted.is_past(each)]
+        for session in others:
+            outcome = await self._find_outcome(session)
+            is_open = outcome is not None and outcome.word != outcomes.ANSWERED
+            newest = await self.sessions.list_requests(session.id, 1, UNFINISHED_CHARS)
+            if is_open and newest and session.native_id:
+                cut_off = make_request(newest[0], to=session.client or session.chatmode)
+                if cut_off and not (request and request.event_id == cut_off.event_id):
+                    found.append(cut_off)
+        return tuple(found[:UNFINISHED])
 
     async def _find_outcome(self, session: Session) -> Outcome | None:
         """Of its last request; None where it has none."""

@@ -7,7 +7,7 @@ of them is masked here, in the one value that all sections are made of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from holdfast.ground.frozen import replace
 from holdfast.ground.redaction import redact
@@ -16,18 +16,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.bundles.model import Gathered, LastRequest, LastSession
+    from holdfast.bundles.model import Gathered, LastAnswer, LastRequest, LastSession
 
 
 def mask_quoted(gathered: Gathered) -> Gathered:
     """After memories were recalled: a mark is not a word that was asked for."""
     key = gathered.fence_key
-    notes, last, answer = gathered.notes, gathered.last_session, gathered.answer
+    notes, last = gathered.notes, gathered.last_session
     return replace(
         gathered,
         request=_mask_request(gathered.request, key),
+        question=_mask_answer(gathered.question, key),
         before=_mask_request(gathered.before, key),
-        answer=answer and replace(answer, text=_mask(answer.text, key)),
+        answer=_mask_answer(gathered.answer, key),
+        earlier=_mask_requests(gathered.earlier, key),
+        unfinished=_mask_requests(gathered.unfinished, key),
         last_session=last and replace(last, **_mask(_get_quoted(last), key)),
         notes=replace(notes, **_mask(vars(notes), key)),
         context_sets=_mask(gathered.context_sets, key),
@@ -47,11 +50,19 @@ def _mask_request(request: LastRequest | None, key: bytes) -> LastRequest | None
     return replace(request, text=_mask(request.text, key), end=_mask(request.end, key))
 
 
+def _mask_requests(requests: Sequence[LastRequest], key: bytes) -> tuple[LastRequest, ...]:
+    return tuple(replace(request, text=_mask(request.text, key)) for request in requests)
+
+
+def _mask_answer(answer: LastAnswer | None, key: bytes) -> LastAnswer | None:
+    return answer and replace(answer, text=_mask(answer.text, key))
+
+
 def _mask(value: Any, key: bytes) -> Any:
-    if isinstance(value, int):
-        return value
     if isinstance(value, str):
         return redact(value, key=key).text
     if isinstance(value, Mapping):
         return {name: _mask(item, key) for name, item in value.items()}
-    return tuple(_mask(item, key) for item in value)
+    if isinstance(value, Sequence):
+        return tuple(_mask(item, key) for item in value)
+    return value

@@ -47,15 +47,17 @@ class LastRequest:
     end: str = ""  # of a very long one, whose text is only its beginning
     end_at: int = 0  # where in the whole text the end begins
     event_id: str = ""
+    sequence: int = 0  # of its event
 
 
 @dataclass(frozen=True)
 class LastAnswer:
-    """How the agent's last answer begins."""
+    """How a message of the agent ends: what it asks and what is left to do stands there."""
 
     text: str
     source: str
     said_at: datetime
+    at: int = 0  # where in the whole message the text begins
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class WorkingNotes:
     decisions: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     unread: Mapping[str, int] = field(default_factory=dict)  # further entries, by section
+    noted_at: datetime | None = None  # when the oldest of the steps and blockers was
 
 
 @dataclass(frozen=True)
@@ -121,8 +124,11 @@ class Gathered:
     context_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     context_source: str = "context set"
     request: LastRequest | None = None
-    before: LastRequest | None = None  # where the last one says little by itself
-    answer: LastAnswer | None = None  # to that one
+    question: LastAnswer | None = None  # what the last one replies to, where it says little
+    before: LastRequest | None = None  # and what it goes on with
+    answer: LastAnswer | None = None  # to the last one
+    earlier: tuple[LastRequest, ...] = ()  # others, the newest first
+    unfinished: tuple[LastRequest, ...] = ()  # of other sessions that were cut off
     last_session: LastSession | None = None
     notes: WorkingNotes = WorkingNotes()
     missing: frozenset[str] = frozenset()  # of the paths in sets and notes, those without a file
@@ -251,7 +257,8 @@ class Section:
     items: tuple[Item, ...] = ()
     max_chars: int = 0  # of its items in the first pass
     pinned: bool = False
-    verbatim: bool = False  # one quoted text: as it is, with what is left out of its middle named
+    verbatim: bool = False  # one quoted text: as it is, with what is left out of it named
+    ends_first: bool = False  # of which the end is worth more than the beginning
     rank: int = 0  # which section gets room first
     tail: str = ""
     lead: str = "\n"  # between the title and the first item
@@ -297,11 +304,17 @@ class Section:
         """As they follow each other; those of a quoted text are listed by their worth."""
         return sorted(items, key=lambda item: item.at) if self.verbatim else list(items)
 
+    def takes_from_end(self, number: int) -> bool:
+        """Whether the piece of a quoted text with this worth is one of its end."""
+        return self.verbatim and (self.ends_first or is_from_end(number))
+
     def _list_with_gaps(self, pieces: Sequence[Item]) -> list[tuple[str, Item | None]]:
         """The pieces of a quoted text; where something is missing, how many characters."""
         whole_ends_at = max((item.ends_at for item in self.items), default=0)
         follows_at = [*(item.at for item in pieces[1:]), whole_ends_at + 1]
         lines: list[tuple[str, Item | None]] = []
+        if self.ends_first and pieces and pieces[0].at:
+            lines.append((f"… {pieces[0].at:,} characters before this", None))
         for item, next_at in zip(pieces, follows_at, strict=True):
             lines.append((item.text, item))
             if next_at > item.ends_at + 1:

@@ -428,6 +428,14 @@ def list_noted_paths(gathered: Gathered) -> list[NotedFile]:
     return [NotedFile(path, write_path(gathered, path)) for path in paths]
 
 
+def describe_age(gathered: Gathered) -> str:
+    """When steps and blockers were noted, where something was asked for after that."""
+    noted_at, request = gathered.notes.noted_at, gathered.request
+    if noted_at is None or request is None or noted_at >= request.said_at:
+        return ""
+    return f" (noted {format_moment(noted_at, gathered.now)})"
+
+
 def write_path(gathered: Gathered, path: str) -> str:
     text = quote(path, PATH_CHARS)
     if path in gathered.missing:

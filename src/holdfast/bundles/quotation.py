@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.bundles.model import LINE_CHARS, Item, LastRequest, is_from_end
-from holdfast.bundles.quoting import quote_request
+from holdfast.bundles.model import LINE_CHARS, Item, LastAnswer, LastRequest, is_from_end
+from holdfast.bundles.quoting import PROSE_CHARS, quote, quote_request
 from holdfast.ground.text import find_cut
 
 LINE, SAME_LINE = "> ", ">+ "
+ANSWER_LINE = "| "
 BROKEN = "; >+ goes on with a line"  # said once, where there is such a mark
 FIRST_PIECES, LAST_PIECES = 370, 180  # more than the longest bundle has room for
 
@@ -24,6 +25,16 @@ def quote_pieces(request: LastRequest) -> list[Item]:
     pieces += _list_pieces(request.end, request.end_at, request.source)
     rest = pieces[FIRST_PIECES:]
     return _order_by_worth([*pieces[:FIRST_PIECES], *rest[-LAST_PIECES:]])
+
+
+def quote_end(answer: LastAnswer) -> list[Item]:
+    """The pieces of a message as one paragraph, from its end on."""
+    at = answer.at
+    pieces = []
+    for piece in break_line(quote(answer.text, PROSE_CHARS), LINE_CHARS - len(ANSWER_LINE)):
+        pieces.append(Item(ANSWER_LINE + piece, answer.source, is_prose=True, at=at))
+        at += len(piece)
+    return pieces[::-1]
 
 
 def _list_pieces(text: str, at: int, source: str) -> Iterator[Item]:

@@ -19,6 +19,7 @@ from holdfast.bundles.quoting import (
     format_moment,
     join_parts,
     quote,
+    write_line,
     quote_commit,
 )
 from holdfast.ground.frozen import replace
@@ -81,8 +82,8 @@ def make_about(judged: JudgedContext) -> Section:
         items.append(Item(work, CONTEXT))
     notes = [note for note in (context.read_only, *context.notes) if note]
     for note in notes:
-        text = quote(note, TEXT_CHARS)
-        items.append(Item(f"NOTE: {text}", CONTEXT, is_prose=True))
+        line = write_line("NOTE: ", quote(note, TEXT_CHARS))
+        items.append(Item(line, CONTEXT, is_prose=True))
     label = judged.own_label
     long_label = list_shortened("about", [label], CONTEXT, LABEL_CHARS)
     long_notes = list_shortened("about", notes, CONTEXT, TEXT_CHARS)

@@ -12,7 +12,12 @@ from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_cut_lines, list_section, list_shortened
 from holdfast.bundles.model import Cut, Gathered, Item, Section
-from holdfast.bundles.note_sections import mark_summary, split_own_summary, write_path
+from holdfast.bundles.note_sections import (
+    describe_age,
+    mark_summary,
+    split_own_summary,
+    write_path,
+)
 from holdfast.bundles.quoting import (
     LABEL_CHARS,
     NAME_CHARS,
@@ -37,6 +42,7 @@ SAME_SHARE = 0.75
 LAST_RUN, LAST_ERRORS = "last run", "last errors"
 
 LastRun = Proof | NotedRun
+TOLD_IN_STEPS = "the list of steps has it"
 NEXT = "NEXT "  # stands on the line of the first item
 # What a line that only counts is made of: `Ran 1 test in 0.002s`, `2 passed, 1 failed`.
 _COUNTS = compile_later(
@@ -153,7 +159,7 @@ def _cut_told_step(run: NotedRun, steps: Sequence[str]) -> tuple[Cut, ...]:
     following = quote(run.next_action, TEXT_CHARS)
     if not _is_told(following, steps):
         return ()
-    return (Cut("last_run", following, LAST_RUN, reason="the list of steps has it"),)
+    return (Cut("last_run", following, LAST_RUN, reason=TOLD_IN_STEPS),)
 
 
 def _is_similar(first: str, second: str) -> bool:
@@ -243,31 +249,48 @@ def _list_newest_runs(judged: JudgedContext) -> list[Proof]:
 
 def make_next(judged: JudgedContext | None, gathered: Gathered) -> Section:
     """The task at hand, what the summary says, then the steps of the checklist and scratchpad."""
-    notes = gathered.notes
+    steps = _list_steps(judged, gathered)
     noted = _list_task(gathered)
+    told: tuple[Cut, ...] = ()
     if judged:
-        noted += _list_steps_of_summary(judged)
-    steps: list[tuple[str, str]] = []
+        of_summary = _list_steps_of_summary(judged)
+        texts = [text for text, _, _ in steps]
+        told = _cut_told("next", of_summary, texts)
+        noted += [(text, item) for text, item in of_summary if not _is_told(text, texts)]
+    for number, (text, source, age) in enumerate(steps, start=1):
+        noted.append((text, _write_step(f"{number}. ", text, source, end=age)))
+    items = [item for _, item in noted]
+    gone = (*list_cut_lines("next", noted), *told)
+    return list_section("next", NEXT.strip(), items, lead=" ", joined="  ", gone=gone)
+
+
+def _list_steps(judged: JudgedContext | None, gathered: Gathered) -> list[tuple[str, str, str]]:
+    """Each step, its source, and when it was noted, if that is worth a word."""
+    notes, age = gathered.notes, describe_age(gathered)
+    steps = []
     if judged:
         own = [step for step in judged.all_steps if step.is_own]
-        steps += [(_write_inherited(judged, step), CHECKLIST) for step in own]
-    steps += [(text, notes.source) for text in notes.next_steps]
-    for number, (text, source) in enumerate(steps, start=1):
-        noted.append((text, _write_step(f"{number}. ", text, source)))
-    items = [item for _, item in noted]
-    gone = list_cut_lines("next", noted)
-    return list_section("next", NEXT.strip(), items, lead=" ", joined="  ", gone=gone)
+        steps += [(_write_inherited(judged, step), CHECKLIST, "") for step in own]
+    return [*steps, *((text, notes.source, age) for text in notes.next_steps)]
+
+
+def _cut_told(
+    section: str, noted: Sequence[tuple[str, Item]], texts: Sequence[str]
+) -> tuple[Cut, ...]:
+    told = [(text, item.source) for text, item in noted if _is_told(text, texts)]
+    return tuple(Cut(section, text, source, reason=TOLD_IN_STEPS) for text, source in told)
 
 
 def _list_task(gathered: Gathered) -> list[tuple[str, Item]]:
     """What is being done, and in which file; further ones are in the list of files."""
     notes = gathered.notes
     file = "".join(write_path(gathered, path) for path in notes.in_progress[:1])
+    age = describe_age(gathered)
     if notes.task and file and len(file) <= LABEL_CHARS:
-        item = _write_step("now: ", notes.task, notes.source, end=f" ({file})")
+        item = _write_step("now: ", notes.task, notes.source, end=f" ({file}){age}")
         return [(notes.task, item)]
     texts = [text for text in (notes.task, file) if text]
-    return [(text, _write_step("now: ", text, notes.source)) for text in texts]
+    return [(text, _write_step("now: ", text, notes.source, end=age)) for text in texts]
 
 
 def _write_inherited(judged: JudgedContext, step: NotedStep) -> str:

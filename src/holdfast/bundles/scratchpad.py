@@ -17,12 +17,14 @@ from holdfast.sessions.rules import HANDOFF, NEXT_STEPS, NOTED_FIELDS, NOTED_NAM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Any
 
     from holdfast.sessions.model import SessionNotes
 
 VALUE_CHARS = 1_000
 DECIDED = ("decided", "decisions")  # where decisions stand, by phase
+STEP_NAMES = {"current_task", "blockers", *NEXT_STEPS}
 OTHER_CHARS = 4_000  # of a value without a place of its own, which gets one line
 
 
@@ -50,7 +52,7 @@ def read_notes(
     authors = _choose_authors(found)
     used = [notes for notes in noted if notes in nearest or notes in authors.values()]
     chosen = _collect_others(nearest) | _collect_fields(authors)
-    read = read_scratchpad(chosen, _name_source(used))
+    read = replace(read_scratchpad(chosen, _name_source(used)), noted_at=_find_oldest_step(authors))
     handed_on_by = authors.get((HANDOFF,))
     if branch and handed_on_by and handed_on_by.git_branch not in (None, branch):
         return _mark_decisions(read, str(handed_on_by.git_branch))
@@ -65,6 +67,16 @@ def _choose_authors(found: Sequence[SessionNotes]) -> dict[tuple[str, ...], Sess
         if recorded:
             authors[names] = recorded[0]
     return authors
+
+
+def _find_oldest_step(authors: Mapping[tuple[str, ...], SessionNotes]) -> datetime | None:
+    """When that was noted which is to be done or blocks, where it says anything."""
+    moments = [
+        notes.updated_at
+        for names, notes in authors.items()
+        if STEP_NAMES.intersection(names) and any(notes.scratchpad.get(name) for name in names)
+    ]
+    return min(filter(None, moments), default=None)
 
 
 def _collect_fields(authors: Mapping[tuple[str, ...], SessionNotes]) -> dict[str, Any]:

@@ -49,12 +49,15 @@ from holdfast.bundles.session_sections import (
     make_before,
     make_blocked,
     make_context_sets,
+    make_earlier,
     make_environment,
     make_noted_files,
     make_other_notes,
+    make_question,
     make_recalled,
     make_remembered_rules,
     make_request,
+    make_unfinished,
 )
 from holdfast.ground.frozen import replace
 from holdfast.workstreams.entries import DECISION_STATUSES
@@ -67,8 +70,10 @@ BUDGETS: dict[str, dict[str, int]] = {
         "changed": 300,
         "last_run": 250,
         "request": 600,
+        "question": 400,
         "next": 400,
         "blocked": 200,
+        "unfinished": 200,
         "decisions": 600,
         "remembered_rules": 150,
         "claims": 300,
@@ -78,7 +83,8 @@ BUDGETS: dict[str, dict[str, int]] = {
         "environment": 120,
         "works": 120,
         "before": 300,
-        "answer": 200,
+        "answer": 500,
+        "earlier": 300,
         "recalled": 300,
         "errors": 150,
         "context_sets": 200,
@@ -90,8 +96,10 @@ BUDGETS: dict[str, dict[str, int]] = {
         "changed": 200,
         "last_run": 320,
         "request": 600,
+        "question": 400,
         "next": 400,
         "blocked": 200,
+        "unfinished": 200,
         "open": 200,
         "decided": 400,
         "rejected": 250,
@@ -103,7 +111,8 @@ BUDGETS: dict[str, dict[str, int]] = {
         "environment": 120,
         "works": 120,
         "before": 300,
-        "answer": 200,
+        "answer": 500,
+        "earlier": 300,
         "recalled": 200,
         "errors": 150,
         "last_pass": 120,
@@ -113,7 +122,7 @@ BUDGETS: dict[str, dict[str, int]] = {
     },
 }
 STATE = ("about", "repo", "changed", "last_run")
-ASKED = ("request", "before")
+ASKED = ("request", "answer", "question", "before", "unfinished")
 STEPS = ("next", "blocked", "open")
 LAST = ("files", "environment", "works", "context_sets", "last_pass", "goal")
 # What follows one of these without an empty line.
@@ -123,8 +132,11 @@ BELONGS_TO = {
     "last_run": STATE,
     "blocked": STEPS,
     "open": STEPS,
-    "before": ASKED,
     "answer": ASKED,
+    "question": ASKED,
+    "before": ASKED,
+    "unfinished": ASKED,
+    "earlier": ASKED,
     "rejected": ("decided",),
     "files": LAST,
     "environment": LAST,
@@ -148,7 +160,7 @@ NOTHING = "Nothing is recorded here yet."
 # What a cut is from, by the first word of its source, where the notes in the repository lack it.
 NOTED = {"scratchpad", "scratchpads"}
 OF_SESSIONS = {"event", "session", *NOTED}
-CUT_HERE = "bundle detail=true"
+CUT_HERE = "operation=bundle detail=true"
 
 
 def make_head(gathered: Gathered) -> Head:
@@ -211,8 +223,11 @@ def _list_local(gathered: Gathered) -> list[Section]:
     return [
         make_rules(gathered.rules),
         make_request(gathered),
-        make_before(gathered),
         make_answer(gathered),
+        make_question(gathered),
+        make_before(gathered),
+        make_unfinished(gathered),
+        make_earlier(gathered),
         make_next(None, gathered),
         make_blocked(gathered),
         make_remembered_rules(gathered),
@@ -234,8 +249,11 @@ def _list_planning(gathered: Gathered, judged: JudgedContext) -> list[Section]:
         make_changed(judged, gathered.notes),
         make_last_run(last, judged, now),
         make_request(gathered),
-        make_before(gathered),
         make_answer(gathered),
+        make_question(gathered),
+        make_before(gathered),
+        make_unfinished(gathered),
+        make_earlier(gathered),
         make_next(judged, gathered),
         make_blocked(gathered),
         make_decisions(judged, gathered.notes),
@@ -264,8 +282,11 @@ def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Sect
         make_changed(judged, gathered.notes),
         make_last_run(last, judged, now),
         make_request(gathered),
-        make_before(gathered),
         make_answer(gathered),
+        make_question(gathered),
+        make_before(gathered),
+        make_unfinished(gathered),
+        make_earlier(gathered),
         make_next(judged, gathered),
         make_blocked(gathered),
         make_open(judged),

@@ -12,12 +12,13 @@ from holdfast.bundles.model import (
     Cut,
     Gathered,
     Item,
+    LastAnswer,
     LastRequest,
     RecalledMemory,
     Section,
 )
-from holdfast.bundles.note_sections import list_noted_paths, write_path
-from holdfast.bundles.quotation import BROKEN, SAME_LINE, quote_pieces
+from holdfast.bundles.note_sections import describe_age, list_noted_paths, write_path
+from holdfast.bundles.quotation import BROKEN, SAME_LINE, quote_end, quote_pieces
 from holdfast.bundles.quoting import (
     PROSE_CHARS,
     TEXT_CHARS,
@@ -28,13 +29,18 @@ from holdfast.bundles.quoting import (
     quote,
     write_line,
 )
+from holdfast.ground.frozen import replace
 
 BLOCKED = "BLOCKED "  # stands on the line of the first item
 RULE_CATEGORIES = ("rule", "rules", "constraint", "constraints", "convention", "preference")
 
 
 def make_request(gathered: Gathered) -> Section:
-    return _quote_request("request", "LAST REQUEST", gathered.request, gathered.now)
+    """To whom, where that is another agent which is at work on it."""
+    request, last = gathered.request, gathered.last_session
+    if request and last and last.is_live and not last.is_own and not request.to:
+        request = replace(request, to=last.client)
+    return _quote_request("request", "LAST REQUEST", request, gathered.now)
 
 
 def make_before(gathered: Gathered) -> Section:
@@ -53,24 +59,57 @@ def _quote_request(name: str, title: str, request: LastRequest | None, now: date
     return list_section(name, f"{title} ({said})", items, verbatim=True)
 
 
+def make_question(gathered: Gathered) -> Section:
+    """How the message ends that a request replies to which says little by itself."""
+    return _quote_answer("question", "IT REPLIES TO", gathered.question, gathered.now)
+
+
 def make_answer(gathered: Gathered) -> Section:
-    """How the answer begins that the session was left with."""
-    answer = gathered.answer
-    text = quote(answer.text, PROSE_CHARS) if answer else ""
-    if answer is None or not text:
-        return Section("answer", "")
-    mark = f" [said] agent, {format_moment(answer.said_at, gathered.now)}"
-    line = write_line("LAST ANSWER ", text, keep=len(mark))
-    item = Item.with_end(line, mark, answer.source, "said")
-    return Section("answer", "", (item,), gone=list_cut_lines("answer", [(text, item)]))
+    """How the answer ends that the session was left with."""
+    return _quote_answer("answer", "ITS ANSWER", gathered.answer, gathered.now)
+
+
+def _quote_answer(name: str, title: str, answer: LastAnswer | None, now: datetime) -> Section:
+    if answer is None or not quote(answer.text, PROSE_CHARS):
+        return Section(name, "")
+    said = f"agent said, {format_moment(answer.said_at, now)}"
+    items = quote_end(answer)
+    return list_section(name, f"{title} ({said})", items, verbatim=True, ends_first=True)
+
+
+def make_unfinished(gathered: Gathered) -> Section:
+    """What was asked for in other sessions and not answered, a line each."""
+    return _list_requests("unfinished", "UNANSWERED", gathered.unfinished, gathered.now)
+
+
+def make_earlier(gathered: Gathered) -> Section:
+    """What was asked for before, a line each, the newest first."""
+    told = {request.event_id for request in gathered.unfinished}
+    others = [request for request in gathered.earlier if request.event_id not in told]
+    return _list_requests("earlier", "ASKED BEFORE", others, gathered.now)
+
+
+def _list_requests(
+    name: str, title: str, requests: Sequence[LastRequest], now: datetime
+) -> Section:
+    noted = []
+    for request in requests:
+        to = f" to {quote(request.to, WORD_CHARS)}" if request.to else ""
+        lead = f"- {format_moment(request.said_at, now)}{to}: "
+        text = quote(request.text, PROSE_CHARS)
+        noted.append((text, Item(write_line(lead, text), request.source)))
+    items = [item for _, item in noted]
+    gone = list_cut_lines(name, noted)
+    return list_section(name, title, items, gone=gone)
 
 
 def make_blocked(gathered: Gathered) -> Section:
     notes = gathered.notes
     quoted = [quote(text, PROSE_CHARS) for text in notes.blockers]
     texts = [text for text in quoted if text]
-    lines = [write_line("", text, keep=len(BLOCKED)) for text in texts]
-    items = [Item(line, notes.source) for line in lines]
+    age = describe_age(gathered)
+    lines = [write_line("", text, keep=len(BLOCKED + age)) for text in texts]
+    items = [Item.with_end(line, age, notes.source) for line in lines]
     gone = list_cut_lines("blocked", zip(texts, items, strict=True))
     return list_section("blocked", BLOCKED.strip(), items, lead=" ", joined=CONTINUED, gone=gone)
 

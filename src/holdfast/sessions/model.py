@@ -178,6 +178,7 @@ class SessionNotes:
     git_branch: str | None
     scratchpad: dict[str, Any]
     cleared: frozenset[str] = frozenset()
+    updated_at: datetime | None = None
 
     def has_recorded(self, names: Iterable[str]) -> bool:
         return any(name in self.scratchpad or name in self.cleared for name in names)
@@ -340,7 +341,11 @@ def make_state(row: Any) -> SessionState:
 
 
 def make_notes(row: Any) -> SessionNotes:
-    session_id, git_branch, scratchpad, cleared = row
+    session_id, git_branch, scratchpad, cleared, updated_at = row
     return SessionNotes(
-        session_id, git_branch, json.loads(scratchpad), frozenset(json.loads(cleared))
+        session_id,
+        git_branch,
+        scratchpad=json.loads(scratchpad),
+        cleared=frozenset(json.loads(cleared)),
+        updated_at=clock.parse(updated_at),
     )

@@ -999,12 +999,12 @@ $$;
 -- written last, of p_limit sessions at most that did not begin after a time.
 create or replace function context.session_notes(
     p_workspace text, p_developer text, p_worktree text, p_ids text, p_limit bigint, p_until text
-) returns table (id text, git_branch text, scratchpad text, cleared text)
+) returns table (id text, git_branch text, scratchpad text, cleared text, updated_at timestamptz)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
     return query
-        select found.id::text, found.git_branch, state.scratchpad::text, state.cleared::text
+        select found.id::text, found.git_branch, state.scratchpad::text, state.cleared::text, state.updated_at
         from jsonb_array_elements_text(p_ids::jsonb) with ordinality given (id, place)
         cross join lateral (
             select s.id, s.git_branch from context.sessions s
@@ -1012,13 +1012,13 @@ begin
             limit 1
         ) found
         cross join lateral (
-            select st.scratchpad, st.cleared from context.session_state st
+            select st.scratchpad, st.cleared, st.updated_at from context.session_state st
             where st.workspace_id = p_workspace and st.session_id = found.id
             limit 1
         ) state
         order by given.place;
     return query
-        select found.id::text, found.git_branch, state.scratchpad::text, state.cleared::text
+        select found.id::text, found.git_branch, state.scratchpad::text, state.cleared::text, state.updated_at
         from (
             select s.id, s.git_branch, s.noted_at from context.sessions s
             where s.workspace_id = p_workspace and s.developer_id = p_developer
@@ -1028,7 +1028,7 @@ begin
             limit p_limit
         ) found
         cross join lateral (
-            select st.scratchpad, st.cleared from context.session_state st
+            select st.scratchpad, st.cleared, st.updated_at from context.session_state st
             where st.workspace_id = p_workspace and st.session_id = found.id
             limit 1
         ) state

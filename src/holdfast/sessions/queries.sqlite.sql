@@ -446,7 +446,7 @@ with chosen (id, place) as (
           order by noted_at desc, id desc
           limit ?5)
 )
-select s.id, s.git_branch, t.scratchpad, t.cleared
+select s.id, s.git_branch, t.scratchpad, t.cleared, t.updated_at
 from chosen
 cross join sessions s on s.workspace_id = ?1 and s.developer_id = ?2 and s.id = chosen.id
 cross join session_state t on t.workspace_id = ?1 and t.session_id = s.id

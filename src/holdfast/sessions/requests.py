@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 # In an event's parts: it was said to a subagent, or by a program.
 AGENT_ID, AGENT, ORIGIN = "agent_id", "agent", "origin"
 USER_MESSAGE = "user_message"
-FEW_WORDS, FEW_CHARS = 4, 20
+SUBSTANCE_CHARS = 400
+FEW_WORDS, FEW_CHARS = 4, 40  # of one that is understood alone only with what was said before
+FEW_SIGNS = 6  # the same in a script without spaces
 REWOUND = "rewound"  # in a session's metadata: the requests that were taken back
 
 # Our prompts as a client names them: by server and prompt, by prompt alone, or as a skill.
@@ -51,6 +53,7 @@ _CLIENT_TAG = compile_later(
     r"|subagent_notification)>(?:.*?(?:</\1>|\Z))\s*",
     re.DOTALL,
 )
+_SIGN = compile_later("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # How each begins: most texts begin otherwise, and so need no pattern.
 _FORMS = (
     (("/", "$"), _OUR_PROMPT),
@@ -71,8 +74,14 @@ def is_request(content: str, parts: Mapping[str, object] | None = None) -> bool:
 
 
 def has_substance(text: str) -> bool:
-    """Whether it can be understood alone, which a few words such as "yes, go on" cannot."""
-    return len(text.split()) > FEW_WORDS or len(text.strip()) > FEW_CHARS
+    """Whether it can be understood alone, which a few words such as "yes, go on" cannot.
+
+    Chinese and Japanese have no spaces: a few signs are a few words there.
+    """
+    beginning = text[:SUBSTANCE_CHARS]
+    if len(beginning.split()) > FEW_WORDS or len(beginning.strip()) > FEW_CHARS:
+        return True
+    return len(_SIGN.findall(beginning)) > FEW_SIGNS
 
 
 def _skip_tags(text: str) -> str:
