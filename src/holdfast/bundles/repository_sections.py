@@ -19,8 +19,8 @@ from holdfast.bundles.quoting import (
     format_moment,
     join_parts,
     quote,
-    write_line,
     quote_commit,
+    write_line,
 )
 from holdfast.ground.frozen import replace
 from holdfast.ground.text import plural
