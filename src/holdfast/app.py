@@ -172,6 +172,7 @@ class App:
         from holdfast.clients import text_limit
         from holdfast.ground.fence import fence_key
         from holdfast.ground.user_settings import load_user_settings
+        from holdfast.storage.enrolment import Enrolment
         from holdfast.usecases.session_status import is_running
 
         scope = self.scope
@@ -185,6 +186,7 @@ class App:
             text_limit=text_limit,
             fence_key=fence_key(self.settings.home),
             is_running=lambda session: is_running(self.settings.home, session),
+            may_look=lambda worktree: Enrolment(self.settings.home).find(worktree) is not None,
         )
 
     def rounds(self, work: WorkstreamService) -> RoundService:

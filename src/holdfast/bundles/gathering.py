@@ -14,11 +14,13 @@ from datetime import datetime
 
 from holdfast.bundles import outcomes
 from holdfast.bundles.asking import REQUEST_CHARS, RequestReader, make_request
+from holdfast.bundles.local_state import read_local_state
 from holdfast.bundles.model import (
     LOST,
     Gathered,
     LastRequest,
     LastSession,
+    LocalState,
     RecalledMemory,
     WorkingNotes,
 )
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     Load = Callable[[str, str | None], Awaitable[JudgedContext]]
     Recall = Callable[..., Awaitable[Sequence[Any]]]
     IsRunning = Callable[[Session], bool]
+    MayLook = Callable[[str], bool]
 
 PATHS_LOOKED_AT = 100
 TURNS_GONE_ON = 2
@@ -100,7 +103,7 @@ class BundleRequest:
 @dataclass(frozen=True)
 class Gatherer:
     """`load` is the verb of workstreams, `recall` that of memories; `is_running` says whether a
-    program is in a session.
+    program is in a session, `may_look` whether a person has agreed that a checkout is looked at.
     """
 
     sessions: SessionService
@@ -110,6 +113,7 @@ class Gatherer:
     now: Callable[[], datetime]
     fence_key: bytes = b""
     is_running: IsRunning = lambda session: False
+    may_look: MayLook = lambda worktree: False
 
     async def gather(self, wanted: BundleRequest) -> Gathered:
         judged = await self._find_judged(wanted)
@@ -118,7 +122,9 @@ class Gatherer:
         request = await requests.read_end(await self._find_request(wanted, earlier))
         around = await self._find_conversation(wanted, requests, request)
         reminding = await self._find_reminding_session(wanted, earlier)
-        repo, branch = await off_loop(_name_work, judged, wanted, earlier)
+        last = await self._find_last_session(wanted, earlier)
+        local = await self._look_locally(wanted, judged, last)
+        repo, branch = await off_loop(_name_work, judged, local, wanted, earlier)
         notes = await self._read_notes(wanted, earlier, branch if judged else None)
         sets = _list_context_sets(reminding)
         paths = [*notes.in_progress, *notes.files, *sets.get("files", ())]
@@ -130,13 +136,14 @@ class Gatherer:
             branch=branch,
             client=wanted.client,
             judged=judged,
+            local=local,
             rules=self._choose_rules(judged),
             context_sets=sets,
             context_source=_name_session(reminding),
             request=request,
             **around,
             unfinished=await self._list_unfinished(wanted, earlier, request),
-            last_session=await self._find_last_session(wanted, earlier),
+            last_session=last,
             notes=notes,
             missing=await off_loop(_list_missing, paths, wanted.place),
             fence_key=self.fence_key,
@@ -157,6 +164,14 @@ class Gatherer:
             "answer": await requests.find_answer(request),
             "earlier": await requests.list_earlier(request, before),
         }
+
+    async def _look_locally(
+        self, wanted: BundleRequest, judged: JudgedContext | None, last: LastSession | None
+    ) -> LocalState | None:
+        """The checkout itself, where notes in it are not agreed to, but looking at it is."""
+        if judged is not None or wanted.worktree is None or not self.may_look(wanted.worktree):
+            return None
+        return await off_loop(read_local_state, wanted.worktree, last.ends_at if last else None)
 
     def _choose_rules(self, judged: JudgedContext | None) -> tuple[str, ...]:
         if judged is None:
@@ -350,12 +365,17 @@ def _list_queries(judged: JudgedContext | None, request: LastRequest | None) -> 
 
 
 def _name_work(
-    judged: JudgedContext | None, wanted: BundleRequest, earlier: Session | None
+    judged: JudgedContext | None,
+    local: LocalState | None,
+    wanted: BundleRequest,
+    earlier: Session | None,
 ) -> tuple[str, str]:
     """The branch is the one that is checked out now, whichever the last session was on."""
     if judged:
         key = judged.context.key
         return key.repo, key.branch
+    if local:
+        return local.repo, local.branch
     session = wanted.session or earlier
     branch = session.git_branch if session else None
     if wanted.worktree and os.path.exists(os.path.join(wanted.worktree, ".git")):

@@ -110,6 +110,18 @@ class RecalledMemory:
 
 
 @dataclass(frozen=True)
+class LocalState:
+    """The checkout itself, where notes in it are not agreed to."""
+
+    repo: str
+    branch: str
+    head: str = ""
+    changed: tuple[str, ...] = ()  # tracked files that differ from HEAD
+    commits_since: int = 0
+    since: datetime | None = None  # when the session before stopped
+
+
+@dataclass(frozen=True)
 class Gathered:
     """Everything that a bundle may be made of, as of one moment."""
 
@@ -120,6 +132,7 @@ class Gathered:
     branch: str = ""
     client: str | None = None
     judged: JudgedContext | None = None  # None: context in the repository is not agreed to
+    local: LocalState | None = None  # instead of it
     rules: tuple[str, ...] = ()
     context_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     context_source: str = "context set"

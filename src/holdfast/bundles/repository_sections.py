@@ -29,14 +29,19 @@ from holdfast.workstreams.model import JudgedContext, NotedChange, Staleness
 CONTEXT = "repo context"
 CHANGED_PATH_CHARS = 150  # so that what happened to it fits into its line
 
+CHANGES_SHOWN = 10
+AS_COMMITTED = "tracked files as committed"
+
 _WORST_FIRST = ("gone", "changed", "new")
 
 
 def write_notice(gathered: Gathered) -> str:
     """How far the bundle was checked."""
     last_session = _describe_last_session(gathered)
-    if gathered.judged is None:
+    if gathered.judged is None and gathered.local is None:
         return f"Kept on this machine; not checked against any checkout.{last_session}"
+    if gathered.judged is None:
+        return f"From the log of this machine; the checkout wins.{last_session}"
     return f"Checked here; the checkout wins.{last_session}"
 
 
@@ -120,6 +125,30 @@ def make_repo(judged: JudgedContext) -> Section:
     return Section("repo", text, pinned=True)
 
 
+def make_local_repo(gathered: Gathered) -> Section:
+    """Where the checkout is, how far it is from the session before, and what is not committed."""
+    local = gathered.local
+    if local is None:
+        return Section("repo", "")
+    head = f"HEAD {quote_commit(local.head)}" if local.head else "no commit yet"
+    since = ""
+    if local.commits_since:
+        moment = format_moment(local.since, gathered.now)
+        since = f"{plural(local.commits_since, 'commit')} since {moment}"
+    uncommitted = f"{len(local.changed):,} uncommitted" if local.changed else AS_COMMITTED
+    return Section("repo", f"REPO {join_parts(head, since)}; {uncommitted}.", pinned=True)
+
+
+def make_local_changes(gathered: Gathered) -> Section:
+    paths = gathered.local.changed if gathered.local else ()
+    quoted = [quote(path, CHANGED_PATH_CHARS) for path in paths]
+    items = _name_folders_once([Item(path, "git") for path in quoted if path])
+    why = f"only {CHANGES_SHOWN} are shown"
+    held = hold_back("changed", items[CHANGES_SHOWN:], why)
+    shown = items[:CHANGES_SHOWN]
+    return list_section("changed", "UNCOMMITTED", shown, held=held, lead=" ", joined=" · ")
+
+
 def _describe_stale(staleness: Staleness) -> str:
     """Only where a noted file changed."""
     mark = "STALE IN PART"
@@ -150,7 +179,7 @@ def _describe_since(judged: JudgedContext) -> str:
 def _describe_uncommitted(staleness: Staleness) -> str:
     """Of tracked files, because only these are compared."""
     if not staleness.uncommitted:
-        return "tracked files as committed"
+        return AS_COMMITTED
     return f"{staleness.uncommitted:,} uncommitted"
 
 

@@ -11,6 +11,7 @@ verdicts in it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC
 
 from holdfast.bundles import budget
@@ -32,6 +33,8 @@ from holdfast.bundles.render import render
 from holdfast.bundles.repository_sections import (
     make_about,
     make_changed,
+    make_local_changes,
+    make_local_repo,
     make_repo,
     make_rules,
     write_notice,
@@ -188,7 +191,7 @@ def make_sections(gathered: Gathered) -> tuple[Section, ...]:
     """The sections that have something to say, in the order in which they are read."""
     listed = [_count_more(part, gathered) for part in _list_parts(gathered)]
     parts = [part for part in listed if part.title or part.items or part.gone]
-    if not any(part.items for part in parts):
+    if not says_something(parts):
         parts.append(Section("nothing", NOTHING, pinned=True))
     parts.append(Section("more", _write_more(gathered, frozenset()), pinned=True))
     placed = []
@@ -197,6 +200,11 @@ def make_sections(gathered: Gathered) -> tuple[Section, ...]:
         placed.append(_place(part, name_before, BUDGETS[gathered.phase]))
         name_before = part.name
     return tuple(placed)
+
+
+def says_something(parts: Sequence[Section]) -> bool:
+    """Whether anything was recorded; what is not committed an agent sees by itself."""
+    return any(part.items for part in parts if part.name != "changed")
 
 
 def _count_more(section: Section, gathered: Gathered) -> Section:
@@ -222,6 +230,8 @@ def _list_parts(gathered: Gathered) -> list[Section]:
 def _list_local(gathered: Gathered) -> list[Section]:
     return [
         make_rules(gathered.rules),
+        make_local_repo(gathered),
+        make_local_changes(gathered),
         make_request(gathered),
         make_answer(gathered),
         make_question(gathered),

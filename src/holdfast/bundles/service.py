@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.bundles.gathering import IsRunning, Load, Recall
+    from holdfast.bundles.gathering import IsRunning, Load, MayLook, Recall
     from holdfast.sessions.model import Session
     from holdfast.sessions.service import SessionService
     from holdfast.storage.journal import Journal
@@ -101,11 +101,14 @@ class BundleService:
         now: Callable[[], datetime] = clock.now,
         fence_key: bytes = b"",
         is_running: IsRunning = lambda session: False,
+        may_look: MayLook = lambda worktree: False,
     ):
         self.journal, self.sessions, self.load = journal, sessions, load
         self.native_ids, self.text_limit, self.now = native_ids, text_limit, now
         self.fence_key = fence_key
-        self.gatherer = Gatherer(sessions, load, recall, tuple(rules), now, fence_key, is_running)
+        self.gatherer = Gatherer(
+            sessions, load, recall, tuple(rules), now, fence_key, is_running, may_look
+        )
 
     # --- building ---------------------------------------------------------------------------------
 
@@ -148,7 +151,7 @@ class BundleService:
             window=window,
         )
         draft = await self._make_draft(wanted, total)
-        if not keeps_empty and not any(part.items for part in draft.sections):
+        if not keeps_empty and not sections.says_something(draft.sections):
             return await off_loop(receipts.rebuild, draft.make_receipt(ids.new_id(), self.now()))
         keep = partial(self._keep, waits=keeps_receipt)
         if session is None:

@@ -20,6 +20,7 @@ from holdfast.ground.patterns import compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import Protocol
 
     class AsksGit(Protocol):
@@ -113,6 +114,13 @@ def count_commits(repository: Repository, since: str) -> int | None:
     if count is not None and question.is_lasting:
         COUNTS.keep(question, count)
     return count
+
+
+def count_commits_after(repository: Repository, moment: datetime) -> int:
+    """How many commits HEAD has that were made after a moment, by their own clocks."""
+    since = f"--since={int(moment.timestamp()) + 1}"  # they have no fractions of a second
+    answer = repository.git.run("rev-list", "--count", since, "HEAD", "--")
+    return 0 if answer.code else int(answer.out)
 
 
 def _count_commits(repository: Repository, asked: HistoryQuestion) -> int | None:

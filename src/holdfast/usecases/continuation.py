@@ -95,8 +95,10 @@ async def make_document(
     finally:
         if work:
             work.abandon()
-    says_something = any(shown.items for shown in bundle.sections)
-    return bundle.text if says_something else ""
+    from holdfast.bundles.sections import says_something
+
+    shown = [part.section for part in bundle.sections if part.items]
+    return bundle.text if says_something(shown) else ""
 
 
 async def build_bundle(

@@ -1,0 +1,35 @@
+"""How a checkout looks where notes in the repository are not agreed to: git is only read.
+
+A session that begins should know that files are half edited, and that others have committed since.
+"""
+
+from __future__ import annotations
+
+from holdfast.bundles.model import LocalState
+from holdfast.errors import HoldfastError
+from holdfast.ground import git
+from holdfast.ground.git_history import count_commits_after
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+def read_local_state(worktree: str, since: datetime | None) -> LocalState | None:
+    """None where there is no repository, or git cannot say."""
+    try:
+        repository = git.find_repository(worktree)
+        if repository is None:
+            return None
+        state = git.read_state(repository)
+        commits = count_commits_after(repository, since) if since and state.head else 0
+    except HoldfastError:
+        return None
+    return LocalState(
+        repo=repository.repo,
+        branch=repository.branch,
+        head=state.head or "",
+        changed=tuple(sorted(state.changed)),
+        commits_since=commits,
+        since=since,
+    )
