@@ -665,3 +665,51 @@ def test_opencode_plans_with_the_agent_that_plans():
 
     assert reader.is_planning({"agent": "plan"})
     assert not reader.is_planning({"agent": "build"})
+
+
+# --- the plan of Codex ----------------------------------------------------------------------------
+
+
+def read_codex(tmp_path: Path, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    path = tmp_path / "rollout.jsonl"
+    written = [json.dumps(line, separators=(",", ":")) for line in lines]
+    path.write_text("\n".join(written) + "\n")
+    reader = get_reader_of(FOLDER / "codex" / "update-plan.jsonl")
+    records, _ = read_all(reader, path, {}, 4096)
+    return describe_all(records)
+
+
+def read_plan_lines() -> tuple[dict[str, Any], dict[str, Any]]:
+    text = (FOLDER / "codex" / "update-plan.jsonl").read_text()
+    call, output = [json.loads(line) for line in text.splitlines()]
+    return call, output
+
+
+def test_a_plan_that_codex_refuses_is_an_error(tmp_path: Path):
+    """In its plan mode the tool is not allowed."""
+    call, output = read_plan_lines()
+    output["payload"]["output"] = "update_plan is not allowed in Plan mode"
+
+    (record,) = read_codex(tmp_path, [call, output])
+
+    assert record["parts"]["is_error"] is True
+
+
+def test_a_plan_without_an_answer_is_not_a_record(tmp_path: Path):
+    call, output = read_plan_lines()
+    other = copy.deepcopy(output)
+    other["payload"]["call_id"] = "call_of_another_tool"
+    named = copy.deepcopy(other)
+    named["payload"]["id"] = call["payload"]["call_id"]
+
+    assert read_codex(tmp_path, [output]) == []
+    assert read_codex(tmp_path, [call, other, named]) == []
+
+
+def test_a_plan_is_read_across_pages(tmp_path: Path):
+    call, output = read_plan_lines()
+    between = {"timestamp": "t", "type": "response_item", "payload": {"text": "x" * 3000}}
+
+    records = read_codex(tmp_path, [call, between, between, between, output])
+
+    assert [step["step"] for step in records[0]["parts"]["input"]["plan"]] == ["first", "second"]

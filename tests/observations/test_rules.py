@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.observations.rules import grade_command, grade_gate
+from holdfast.observations.rules import grade_command, grade_gate, is_cut_off
 from holdfast.sessions.model import SessionEvent
 
 NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
@@ -83,3 +83,13 @@ def test_a_gate_is_graded_by_a_word(key: str):
     assert set(passed) == {"passed"}
     assert set(failed) == {"failed"}
     assert grade_gate(event(parts={key: "open"})) == "unknown"
+
+
+@pytest.mark.parametrize("status", [None, "completed", "Success", "ok"])
+def test_a_tool_that_has_ended_is_not_cut_off(status: object):
+    assert not is_cut_off(event(parts={"status": status}))
+
+
+@pytest.mark.parametrize("status", ["stopped", "running", "failed", 7, ["completed"]])
+def test_a_tool_with_any_other_status_is_cut_off(status: object):
+    assert is_cut_off(event(parts={"status": status}))

@@ -24,6 +24,7 @@ RESULT_KEYS = ("result", "output", "response", "metadata")
 PASSED_KEYS = ("passed", "ok", "success", "valid")
 STATUS_KEYS = ("status", "result", "verdict")
 PASSED_WORDS = ("passed", "pass", "ok", "success")
+ENDED_WORDS = (*PASSED_WORDS, "completed")
 FAILED_WORDS = ("failed", "fail", "error", "rejected")
 NO_FLAG: tuple[Any, ...] = (None, False, "", 0, [], {})
 EDGE_LINES = 4
@@ -57,6 +58,12 @@ def grade_command(command: str, result: LoggedEvent) -> tuple[Verdict, str]:
 def is_refused(result: LoggedEvent) -> bool:
     """Whether a tool has done nothing, by its client's word: it failed, or was not allowed."""
     return bool(parts.find_value(result.parts, REFUSED_KEYS))
+
+
+def is_cut_off(result: LoggedEvent) -> bool:
+    """Whether a tool was stopped, or has not ended, by its client's word."""
+    status = parts.find_value(result.parts, ["status"])
+    return status is not None and parts.as_text(status).casefold() not in ENDED_WORDS
 
 
 def grade_gate(event: LoggedEvent) -> Verdict:

@@ -45,7 +45,12 @@ TEXT_EVENT = "SessionStart"
 TELLS_OF_COMPACTION = True
 KEEPS_REQUESTS = True
 TEXT_CHARS = 9_500  # at about 2,500 tokens the middle is cut out
-NEWS = (b'"item_completed"', b'"type":"compacted"')
+NEWS = (
+    b'"item_completed"',
+    b'"type":"compacted"',
+    b'"update_plan"',
+    b'"function_call_output"',
+)
 NAMES_TOOLS = True
 INTRODUCED_AS = "codex"
 NATIVE_ID_META = (("sessionId",), ("x-codex-turn-metadata", "session_id"))

@@ -2,8 +2,9 @@
 
 What has happened is told twice: as items of the model's conversation, and as items of the turn that
 were completed. Only the second have exit codes, and only they name what a script of the model ran
-inside, so the first are never read. An item's id is the one that hooks have for a tool; of a prompt
-they have the id of its turn, in which more may be said later.
+inside, so the first are not read, but for the agent's own plan, which is no item. An item's id is
+the one that hooks have for a tool; of a prompt they have the id of its turn, in which more may be
+said later.
 
 The first line says whose a file is: a subagent has one of its own, in which the parent's messages
 may be repeated. A fork's file has what is new only. A rewind begins another file of the same
@@ -59,6 +60,9 @@ PAGE_BYTES, REWIND_PAGES = 4 << 20, 32  # how much of an earlier file a rewind i
 MOST_PROMPTS = 100
 SHELL_TOOL = "Bash"  # the name that its hooks give it
 DAY_SECONDS = 86_400
+PLAN_TOOL, PLAN_CALL = "update_plan", b'"name":"update_plan"'
+PLAN_UPDATED = "Plan updated"  # what it answers; in plan mode it refuses
+MOST_CALLS = 20  # of it, that wait for a result
 MODES = (b'"collaboration_mode":{"mode":"', b'"collaboration_mode_kind":"')
 HARNESS_TAGS = (
     "environment_context",
@@ -230,7 +234,14 @@ class CodexReading(TranscriptReading):
         kind = envelope.partition(b'"type":"')[2].partition(b'"')[0]
         if kind == b"event_msg":
             return b'"item_completed"' in envelope
+        if kind == b"response_item":
+            return self._is_about_plan(line[:ITEM_BYTES])
         return kind in KEPT_TYPES
+
+    def _is_about_plan(self, begin: bytes) -> bool:
+        calls = as_object(self.state.get("calls"))
+        is_answer = any(call_id.encode("utf-8", "replace") in begin for call_id in calls)
+        return PLAN_CALL in begin or is_answer
 
     def take(self, entry: dict[str, Any], offset: int) -> None:
         kind = entry.get("type")
@@ -246,6 +257,24 @@ class CodexReading(TranscriptReading):
             self.add_compaction(str(moment), as_text(payload.get("message") or ""), None)
         elif payload.get("type") == "item_completed":
             self._take_item(as_object(payload.get("item")), payload.get("turn_id"))
+        elif payload.get("type") == "function_call":
+            calls = {**as_object(self.state.get("calls")), str(payload.get("call_id")): offset}
+            self.state["calls"] = dict(list(calls.items())[-MOST_CALLS:])
+        elif payload.get("type") == "function_call_output":
+            self._take_plan(payload)
+
+    def _take_plan(self, payload: dict[str, Any]) -> None:
+        """The result of a call that was read before, in this page or an earlier one."""
+        calls = as_object(self.state.get("calls")).copy()
+        offset = calls.pop(str(payload.get("call_id")), None)
+        self.state["calls"] = calls
+        if not isinstance(offset, int):
+            return
+        call = as_object((parse_line(self.page.read_line(offset)) or {}).get("payload"))
+        answer = as_text(payload.get("output") or "")
+        outcome = {} if answer.startswith(PLAN_UPDATED) else {"is_error": True}
+        given = _parse_arguments(call.get("arguments"))
+        self.add_tool(payload.get("call_id"), PLAN_TOOL, given, answer, outcome)
 
     def _take_owner(self, payload: dict[str, Any]) -> None:
         if not payload.get("parent_thread_id"):
