@@ -77,10 +77,14 @@ class _Shell:
 
     def weaken(self, other: _Shell) -> None:
         """By a part that may have been run."""
-        self.has_errexit = self.has_errexit and other.has_errexit
-        self.has_pipefail = self.has_pipefail and other.has_pipefail
+        self.limit_options(other)
         self.functions |= other.functions
         self.statuses = {}
+
+    def limit_options(self, other: _Shell) -> None:
+        """To those that are on either way."""
+        self.has_errexit = self.has_errexit and other.has_errexit
+        self.has_pipefail = self.has_pipefail and other.has_pipefail
 
     def forget(self, names: Iterable[str]) -> None:
         for name in names:
@@ -236,9 +240,11 @@ class _Walk:
         first = self.follow(node.members[0], state, is_condition=True)
         proven, sources = set(first.proven), set(first.sources)
         last, is_never_zero, may_leave = first, first.is_never_zero, first.may_leave
+        start = state.copy()
         ends = range(1, len(node.members))
         for place, operator in zip(ends, node.operators, strict=True):
             member = node.members[place]
+            before = state.copy()
             is_end = place == ends[-1]
             last = self.follow(member, state, is_condition=is_condition or not is_end)
             if operator == "&&":
@@ -250,7 +256,9 @@ class _Walk:
                 proven = self._join_proven(proven, last, fails=fails, was_sure=is_never_zero)
                 sources = sources | last.sources if fails else set(last.sources)
                 is_never_zero = is_never_zero and fails
+                state.limit_options(before)
             may_leave = may_leave or (last.may_leave and not _is_bare_exit(member))
+        state.limit_options(start)
         return _Proof(
             proven=frozenset(proven),
             sources=frozenset(sources),
