@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.clients.opencode import transcript
 from holdfast.clients.transcript import Batch, Record
-from holdfast.observations.rules import grade_command
+from holdfast.observations.grading import grade_command
 from holdfast.storage.queries import read_blocks
 from holdfast.usecases.transcripts import find_moment
 from tests.rig.opencode_program import Database
@@ -45,8 +45,7 @@ def list_parts(records: list[Record]) -> list[dict[str, Any]]:
 
 def grade(record: Record) -> str:
     event: Any = SimpleNamespace(content=record.content, parts=record.parts)
-    verdict, _ = grade_command("make", event)
-    return verdict
+    return grade_command("make", event).verdict
 
 
 def text(words: str, **more: Any) -> dict[str, Any]:

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.observations.grading import grade_command
 from holdfast.observations.model import SessionTurn
 from holdfast.observations.parts import get_command
-from holdfast.observations.rules import grade_command, grade_gate
+from holdfast.observations.rules import grade_gate
 from holdfast.observations.turns import gather_turns, title_tool
 from holdfast.sessions import rules
 from holdfast.sessions.model import SessionEvent
@@ -134,12 +135,12 @@ def test_a_call_without_a_result_is_not_known():
     [
         ("make", '{"exit_code": 0}', "passed"),
         ("make", '{"exitCode": 2, "stdout": ""}', "failed"),
-        ("make", "Exit code: 0\nok", "passed"),
+        ("make", "Exit code: 0\nok", "unknown"),
         ("make", "long output\nProcess exited with code 137", "failed"),
         ("make", json.dumps({"llmContent": "Output: x\nExit Code: 1\n"}), "failed"),
         ("make", "\n".join(["line"] * 10 + ["exit code: 0"] + ["line"] * 10), "unknown"),
         ("make", '{"stdout": "fine", "interrupted": false}', "unknown"),
-        ("make", '{"stdout": "", "interrupted": true}', "failed"),
+        ("make", '{"stdout": "", "interrupted": true}', "unknown"),
         ("make", '{"is_error": true}', "failed"),
         ("make", '{"exit_code": true}', "unknown"),
         ("make", "14 passed", "unknown"),
@@ -149,15 +150,15 @@ def test_a_call_without_a_result_is_not_known():
         ("pytest | tail", '{"exit_code": 1}', "failed"),
         ("set -o pipefail; pytest | tail", '{"exit_code": 0}', "passed"),
         ("pytest || true", '{"exit_code": 0}', "unknown"),
-        ("a || b", '{"exit_code": 0}', "passed"),
+        ("a || b", '{"exit_code": 0}', "unknown"),
         ("sleep 9 &", '{"exit_code": 0}', "unknown"),
     ],
 )
 def test_a_command_worked_only_if_the_log_says_so(command: str, content: str, expected: str):
-    verdict, because = grade_command(command, event(1, "tool_result", content))
+    grade = grade_command(command, event(1, "tool_result", content))
 
-    assert verdict == expected
-    assert because
+    assert grade.verdict == expected
+    assert grade.because
 
 
 @pytest.mark.parametrize(

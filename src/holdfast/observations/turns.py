@@ -211,6 +211,8 @@ def _list_commands(steps: Sequence[TurnStep]) -> list[GradedCommand]:
 
 
 def _grade_step(step: TurnStep) -> GradedCommand | None:
+    from holdfast.observations import grading  # hooks need titles only, and pay for no more
+
     given = parts.get_input(step.event.parts)
     text = parts.get_command(given)
     if not text:
@@ -222,5 +224,5 @@ def _grade_step(step: TurnStep) -> GradedCommand | None:
         result = step.event
     if result is None:
         return GradedCommand(shown, "unknown", "no result is in the log", sequence, step.agent)
-    verdict, because = rules.grade_command(text, result)
-    return GradedCommand(shown, verdict, because, sequence, step.agent)
+    grade = grading.grade_command(text, result)
+    return GradedCommand(shown, grade.verdict, grade.because, sequence, step.agent)

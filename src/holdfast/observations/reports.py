@@ -1,0 +1,162 @@
+"""What the output of a test runner, a compiler or a linter says about how it ended.
+
+Used only to make a grade worse: that tests failed, or that there were none. What looks like success
+proves nothing, because any program can print it. Only the beginning and the end of an output are
+looked at, and every pattern is anchored to a line, so that the cost does not grow with it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from holdfast.ground.patterns import compile_later
+
+HEAD_CHARS = 4_000
+TAIL_CHARS = 16_000
+LINE_CHARS = 400
+LEAD = "(?:Output: )?"  # some clients write so before the first line
+
+FAILURES = (
+    # pytest, also with -q; unittest
+    r"[= ]*(?:\d+ [a-z]+, ){0,6}[1-9]\d* (?:failed|errors?)(?:,| in |$)",
+    r"(?:FAILED|ERROR) \S+\.py(?:::| |$)",
+    r"!+ (?:Interrupted|_pytest)",
+    r"FAILED \((?:failures|errors|unexpected)",
+    # jest, vitest, mocha, node, bun, playwright, deno
+    r" *Test(?:s| Suites| Files)?:? .{0,80}\b[1-9]\d* failed\b",
+    r" *[1-9]\d* (?:failing|failed|fail)$",
+    r" *[1-9]\d* failing \(",
+    r" *FAIL +\S",
+    r"(?:#|ℹ) fail [1-9]",
+    r"not ok \d+(?!.{0,200}# (?:TODO|SKIP))",
+    r"FAILED \| \d+ passed",
+    # go, cargo
+    r" *--- FAIL: ",
+    r"FAIL(?:\t|$)",
+    r"test result: FAILED",
+    r"error(?:\[E\d+\])?: (?:test failed|could not compile|aborting due to)",
+    r" *Summary .{0,80}\b[1-9]\d* failed\b",
+    # rspec, minitest, ExUnit, XCTest
+    r"\d+ (?:examples?|tests?|doctests?|runs?)\b.{0,80}\b[1-9]\d* (?:failures?|errors?)\b",
+    r".{0,80}\bExecuted \d+ tests?, with [1-9]\d* failures?",
+    r"\*\* (?:TEST|BUILD) FAILED \*\*",
+    # Maven, Gradle, sbt
+    r".{0,40}Tests run: \d+, Failures: (?:[1-9]|0, Errors: [1-9])",
+    r".{0,40}BUILD (?:FAILURE|FAILED)",
+    r"\d+ tests? completed, [1-9]\d* failed",
+    r"> Task \S+ FAILED$",
+    r"\[error\] (?:Failed|Error):? ",
+    # PHPUnit, .NET, CTest, prove
+    r"(?:FAILURES|ERRORS)!$",
+    r"Tests: \d+, Assertions: \d+.{0,80}\b(?:Failures|Errors): [1-9]",
+    r" *Failed! +- Failed:",
+    r" *Failed: +[1-9]",
+    r"Build FAILED",
+    r".{0,300}: error (?:CS|MSB|FS|BC)\d+:",
+    r"\d+% tests passed, [1-9]\d* tests? failed",
+    r"The following tests FAILED:",
+    r"Result: FAIL$",
+    # tsc, eslint, mypy, ruff, pylint, black, prettier, compilers
+    r".{0,300}\berror TS\d+:",
+    r"Found [1-9]\d* errors?(?!.{0,80}\b0 remaining)",
+    r" *✖ \d+ problems? \([1-9]\d* error",
+    r"\d+ files? would be reformatted",
+    r"(?:\[warn\] )?Code style issues (?:were )?found",
+    r"\S+:\d+(?::\d+)?: (?:fatal )?error: ",
+    # make, npm and its like, pre-commit, coverage, tox, bazel
+    r"g?make(?:\[\d+\])?: \*\*\* ",
+    r"g?make(?:\[\d+\])?: \[.{0,200}\] Error \d+ \(ignored\)",
+    r"npm (?:ERR!|error) (?:code|errno|Lifecycle)\b",
+    r".{0,80}(?:ELIFECYCLE|Command failed with exit code [1-9])",
+    r".{1,200}\.{3,}Failed$",
+    r"(?:FAIL|ERROR):? (?:Required test coverage|Coverage failure)",
+    r"(?:ERROR|FAILED): Build (?:failed|did NOT complete)",
+    r" *evaluation failed :\(",
+    r"(?:error: )?Some tests failed\.",
+)
+NOTHING = (
+    r".{0,80}\b(?:no tests? (?:ran|collected|found)|no tests were (?:found|run))\b",
+    r".{0,80}\bno (?:test|tests|spec|specs|test suite|examples?) (?:files? )?(?:found|executed)\b",
+    r"collected 0 items",
+    r"[= ]*\d+ (?:deselected|skipped)(?:, \d+ (?:deselected|skipped|warnings?))* in ",
+    r".{0,200}\[no (?:test files|tests to run)\]",
+    r"testing: warning: no tests to run",
+    r"running 0 tests$",
+    r"Ran 0 tests",
+    r"NO TESTS RAN",
+    r" *0 (?:passing|pass|examples?|tests?)\b",
+    r".{0,80}No test (?:is available|matches|suites? found)",
+    r".{0,40}(?:No tests to run|Tests are skipped)",
+    r"> Task \S*test\S* (?:NO-SOURCE|SKIPPED)$",
+    r".{0,80}\bExecuted 0 tests",
+    r"There are no tests to run",
+    r"Tests: +\d+ (?:skipped|todo), \d+ total",
+    r"g?make(?:\[\d+\])?: .{0,40}\b(?:test|tests|check|lint)\b.{0,3} is up to date\.",
+    r"g?make(?:\[\d+\])?: Nothing to be done for .{0,40}(?:test|check|lint)",
+    r"(?:warning: )?No Python files (?:found|are present)",
+    r"Total Tests: 0$",
+)
+SOME = (
+    r".{0,80}\b[1-9]\d* (?:passed|passing|pass)\b",
+    r"ok +\t?\S+\s+(?:[\d.]+s|\(cached\))$",
+    r"Ran [1-9]\d* tests?",
+    r"[1-9]\d* examples?,",
+    r".{0,40}Tests run: [1-9]",
+    r"100% tests passed",
+)
+
+_CONTROL = compile_later(
+    r"\x1b(?:\[[0-9;:?]{0,30}[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[@-Z])"
+)
+_FAILURE = compile_later(rf"^{LEAD}(?:{'|'.join(FAILURES)})", re.MULTILINE)
+_NOTHING = compile_later(rf"^{LEAD}(?:{'|'.join(NOTHING)})", re.MULTILINE | re.IGNORECASE)
+_SOME = compile_later(rf"^{LEAD}(?:{'|'.join(SOME)})", re.MULTILINE)
+_CODE = compile_later(
+    r"^\W*(?:process |command )?(?:exit(?:ed)?(?: with)?|rc|status|ret)[ _-]?(?:code|status)?"
+    r"\W{0,3}(-?\d{1,3})\W*$",
+    re.IGNORECASE,
+)
+
+
+def clean_output(text: str) -> str:
+    """Its beginning and its end, without colours; lines end as they do everywhere."""
+    if len(text) > HEAD_CHARS + TAIL_CHARS:
+        text = f"{text[:HEAD_CHARS]}\n{text[-TAIL_CHARS:]}"
+    plain = _CONTROL.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    lines = [line[:LINE_CHARS].rstrip() for line in plain.split("\n")]
+    return "\n".join(lines)
+
+
+def find_failure(output: str) -> str:
+    """The line that says that something failed, of a cleaned output."""
+    found = _FAILURE.search(output)
+    return _get_line(output, found.start()) if found else ""
+
+
+def find_nothing(output: str) -> str:
+    """The line that says that nothing was tried, where none says that something was."""
+    found = _NOTHING.search(output)
+    if found is None or _SOME.search(output):
+        return ""
+    return _get_line(output, found.start())
+
+
+def ends_well(output: str) -> bool:
+    """Whether the last report is one without a failure."""
+    failed = [found.start() for found in _FAILURE.finditer(output)]
+    passed = [found.start() for found in _SOME.finditer(output)]
+    return bool(passed) and passed[-1] > max(failed, default=-1)
+
+
+def find_printed_code(output: str) -> int | None:
+    """What a line like `exit code: 2` at the end says, as `echo $?` prints it."""
+    lines = output.rstrip().split("\n")
+    for line in reversed(lines[-3:]):
+        found = _CODE.match(line)
+        if found:
+            return int(found[1])
+    return None
+
+
+def _get_line(output: str, start: int) -> str:
+    return output[start:].split("\n", 1)[0].strip()
