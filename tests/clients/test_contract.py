@@ -304,6 +304,18 @@ def test_a_quotation_reaches_every_model_as_it_is_read(name: str):
         assert arrived == text
 
 
+def test_the_person_is_shown_one_line_about_what_was_handed_over(name: str):
+    client = get_client(name)
+
+    answer = json.loads(client.reply(client.TEXT_EVENT, "x" * 1_234))
+
+    if name == "opencode":  # its plugin has no place for it
+        assert list(answer) == ["text"]
+    else:
+        line = "Holdfast handed over 1,234 characters about earlier work (holdfast why)"
+        assert answer["systemMessage"] == line
+
+
 def test_an_unknown_client_is_not_found():
     assert [
         clients.find_client(name) for name in ("", "cursor", "../claude", "contract", "claude.py")

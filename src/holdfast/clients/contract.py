@@ -279,9 +279,13 @@ def describe_agent(agent_id: object, agent: object) -> dict[str, Any]:
 
 
 def reply_in_common(event_name: str, text: str) -> str:
-    """Three of the four programs read the same answer; one refuses any key beside these."""
+    """Three of the four programs read the same answer; one refuses any key beside these.
+
+    The person is shown one line: nobody should wonder what an agent knows, and from where.
+    """
     output = {"hookEventName": event_name, "additionalContext": text}
-    return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False)
+    shown = f"Holdfast handed over {len(text):,} characters about earlier work (holdfast why)"
+    return json.dumps({"systemMessage": shown, "hookSpecificOutput": output}, ensure_ascii=False)
 
 
 def make_storable(text: str) -> str:
