@@ -41,6 +41,7 @@ GITHUB, ANTHROPIC, AWS = (
     make_secret("AKIA", 16, string.ascii_uppercase),
 )
 VALUE = make_secret("v", 20) + "7"
+AWS_SECRET = make_secret("k9Z", 37, string.ascii_letters + string.digits + "/+")
 
 
 # --- finding --------------------------------------------------------------------------------------
@@ -84,6 +85,30 @@ def test_a_secret_is_found_where_it_stands(text: str, rule: str, secret: str) ->
     found = find_secrets(text)
 
     assert [(f.rule, text[f.start : f.end]) for f in found] == ([(rule, secret)] if secret else [])
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        *(",", '","', ":", " ", "\t", " / ", " | ", "; ", "\n", "\r\n"),
+        *(" secret ", " and secret key ", " with its secret access key: ", " = "),
+    ],
+)
+def test_a_secret_key_is_found_beside_the_id_of_its_key(between: str) -> None:
+    text = f'user,"{AWS}{between}{AWS_SECRET}" more'
+
+    found = find_secrets(text)
+
+    assert [(f.rule, text[f.start : f.end]) for f in found] == [
+        ("aws_access_key", AWS),
+        ("aws_secret_key", AWS_SECRET),
+    ]
+
+
+def test_a_hash_beside_the_id_of_a_key_stays() -> None:
+    sha = "da39a3ee5e6b4b0d3255bfef95601890afd80709"
+    for other in (sha, sha.upper(), AWS_SECRET + "x", AWS_SECRET[:-1]):
+        assert redact(f"{AWS} {other}").text.endswith(f" {other}")
 
 
 @pytest.mark.parametrize(
@@ -413,6 +438,11 @@ WORST = [
         "password has been set to ",
         "use password a1b2c3 ",
         "password=a1b2c3 ",
+        "password: correcthorsebattery ",
+        "password: correcthorsebattery" + "-" * 99,
+        "mot de passe de a b ",
+        "Passwort ist Sommer2026! ",
+        f"{AWS} secret ",
         "the token is a1",
         "a-",
         "A&",

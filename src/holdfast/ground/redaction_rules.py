@@ -102,10 +102,39 @@ _NAMES_SOMETHING = (
 )
 _STATE_WORD = r"(?i)[a-z]+(?:ed|ing|able|ible|en|ly)$"
 _MIXED = r"\w[@#$%^&*!~+]\w"
+# A password of letters alone is longer than most words, and does not end or sound like one.
+_LETTERS = r"([A-Za-z][a-z]{11,63}+)(?![\w(\[=/@-]|[.:][\w/])(?![ \t]{0,4}[})\]=|?&+])"
+_IS_WORD = (
+    r"(?i).*(?:ed|ing|able|ible|en|ly|[ts]ions?|ments?|ness|it(?:y|ies)|ic(?:s|al)?|[ae]n[ct]e?s?|ful|less"
+    r"|ships?|wards?|wise|ism|ists?|ives?|ous|ures?|[ts]or|ers?|lich|keit|heit|ung|iert|i?[ao]d[ao]|oire|ori[ao])$"
+    r"|.*(?:passw|passphrase|secret|token|credential|key|user|login|auth|admin|string|field|input|value"
+    r"|hash|text|name|type|length|param|config|default|variable|database|crypt)"
+)
+_IS_LETTERS = (
+    r"(?:[ \t]{0,4}:|[ \t]{1,4}(?i:is|was)(?:[ \t]{1,4}(?i:now|still|currently))?:?)[ \t]{1,4}"
+)
+# The same sentence in German, Spanish and French: for whom or what, and what it is.
+_FOREIGN_NAME = (
+    r"(?i:\b(?:passwort|kennwort|contrase(?:\u00f1|n\u0303|n)a|mot[ \u00a0]de[ \u00a0]passe)\b)"
+)
+_FOREIGN_FOR = (
+    r"(?:[ \t]{1,4}(?i:f(?:\u00fc|ue)r|von|vom|zum|zur|auf|im|de|del|du|des|para|pour|en)"
+    r"(?:[ \t]{1,4}[\w.'@/-]{1,40}+){1,5}?)?"
+)
+_FOREIGN_STATES = (
+    r"(?:[\"'`]?[ \t\u00a0]{0,4}[=:]|[ \t]{1,4}(?i:ist|war|lautet|es|era|est|\u00e9tait)"
+    r"(?:[ \t]{1,4}(?i:jetzt|nun|noch|ahora|a\u00fan|maintenant|encore))?:?[ \t])[ \t\u00a0]{0,4}"
+)
+# What stands between the two halves of a key of AWS: a sign, a space, or a few words.
+_BETWEEN_HALVES = (
+    r"[\"'`]?(?:[ \t]{0,4}[,;:|/=][ \t]{0,4}|[ \t]{1,8}|[ \t]{0,4},?\r?\n[ \t]{0,8})"
+    r"(?i:(?:and|with|its|the|aws|secret|access|key|is)[ \t_:=]{1,4}){0,6}[\"'`]?"
+)
 
 
 class Rule:
-    """A name, hints (lower case) of which a text must hold one, a pattern, and a last check.
+    """A name, hints (lower case, between spaces or as a tuple) of which a text must hold one, a
+    pattern, and a last check.
 
     The secret is the pattern's last group, or all of it. What is in `start` may not stand before
     it, what is in `end` not after it. Where a hint says little, a text must have a word of as many
@@ -117,7 +146,7 @@ class Rule:
     def __init__(
         self,
         name: str,
-        hints: str,
+        hints: str | tuple[str, ...],
         pattern: str,
         lines: str = EXACT,
         *,
@@ -127,7 +156,7 @@ class Rule:
         check: Callable[[re.Match[str], str], bool] | None = None,
     ):
         self.name = name
-        self.hints = hints.split()
+        self.hints = hints.split() if isinstance(hints, str) else list(hints)
         self.pattern = pattern
         self.lines = lines
         self.start, self.end = start, end
@@ -296,6 +325,26 @@ def _is_used(match: re.Match[str], value: str) -> bool:
     return not is_part_of_name and not names_something
 
 
+def _is_run_of_letters(match: re.Match[str], value: str) -> bool:
+    """ "password: correcthorsebattery"; neither a word of a language nor an argument in code."""
+    if re.match(_PLACEHOLDER, value) or re.match(_IS_WORD, value):
+        return False
+    start = match.start()
+    before = match.string[max(0, start - COMMAND_CHARS) : start]
+    line = before.rpartition("\n")[2]
+    return line.count("(") <= line.count(")") and line.count("{") <= line.count("}")
+
+
+def _is_foreign(match: re.Match[str], value: str) -> bool:
+    return _is_spoken_value(value) and not _is_called(match) and _is_mixed(value)
+
+
+def _is_aws_secret(match: re.Match[str], value: str) -> bool:
+    """Random, so with letters of both cases and a digit; a hash has one case."""
+    is_of_both_cases = not value.islower() and not value.isupper()
+    return is_of_both_cases and any(character.isdigit() for character in value)
+
+
 def _is_spoken_value(value: str) -> bool:
     is_known = re.match(_PLACEHOLDER, value) or re.match(_NOT_SPOKEN, value)
     return not is_known and not _is_reference(value)
@@ -369,6 +418,15 @@ RULES = (
         "secret",
         rf"(?i:secret_?access_?key|aws_?secret(?:_?key)?|secret_?key)(?:{_GIVEN}|>)[\"']?([A-Za-z0-9/+]{{40}})",
         end="A-Za-z0-9/+=",
+    ),
+    Rule(
+        "aws_secret_key",
+        "akia asia",
+        rf"(?:AKIA|ASIA)[A-Z0-9]{{16}}{_BETWEEN_HALVES}([A-Za-z0-9/+]{{40}})",
+        WHOLE,
+        start=_WORD,
+        end="A-Za-z0-9/+=",
+        check=_is_aws_secret,
     ),
     Rule(
         "azure_key",
@@ -537,5 +595,19 @@ RULES = (
         rf"{_PASSWORD}[ \t]{{1,4}}{_SPOKEN_VALUE}",
         WHOLE,
         check=_is_used,
+    ),
+    Rule(
+        "stated_secret",
+        "passw passphrase passcode",
+        _PASSWORD + _IS_LETTERS + _LETTERS,
+        WHOLE,
+        check=_is_run_of_letters,
+    ),
+    Rule(
+        "stated_secret",
+        ("passwort", "kennwort", "contrase", "mot de passe", "mot\u00a0de\u00a0passe"),
+        _FOREIGN_NAME + _FOREIGN_FOR + _FOREIGN_STATES + _SPOKEN_VALUE,
+        WHOLE,
+        check=_is_foreign,
     ),
 )

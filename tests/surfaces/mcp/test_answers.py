@@ -273,9 +273,9 @@ async def test_parts_that_are_too_long_are_said_to_be_and_not_made_up(repo: Repo
 
     known, unknown = answer.envelope["data"]["events"]
     assert known["parts"] == {"tool": "Edit", "cut": True}
-    assert unknown["parts"] == {"cut": True}
+    assert unknown["parts"] == {"other": "Edit", "cut": True}
     assert "none" not in answer.text
-    assert answer.text.count("(its parts are too long to be shown)") == 2
+    assert answer.text.count("(its parts are too long to be shown whole)") == 2
 
 
 def list_texts(value: Any) -> list[str]:

@@ -67,7 +67,9 @@ def write_event(event: Data) -> str:
     for line in list_lines(parts):
         text += f"\n  {line}"
     if is_cut:
-        text += "\n  (its parts are too long to be shown)"
+        text += "\n  (its parts are too long to be shown whole)"
+    if event.get("outcome"):
+        text += f"\n  outcome: {_on_one_line(event['outcome'])}"
     if event.get("chars"):
         text += f"\n  (cut: the whole event has {event['chars']:,} characters)"
     return text
