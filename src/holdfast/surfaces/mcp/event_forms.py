@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.ground.text import ELLIPSIS, cut, find_cut, find_space
+from holdfast.observations import grading, rules
 from holdfast.observations import parts as known_parts
-from holdfast.observations import rules
 from holdfast.surfaces.mcp import wording
 from holdfast.surfaces.mcp.answer import count_chars
 
@@ -177,8 +177,10 @@ def _find_outcome(event: SessionEvent) -> str:
     command = known_parts.get_command(known_parts.get_input(event.parts))
     if not command:
         return ""
-    verdict, because = rules.grade_command(command, event)
-    return "" if verdict == "unknown" else f"{verdict}, {cut(because, NAME_CHARS)}"
+    grade = grading.grade_command(command, event)
+    if grade.verdict == "unknown":
+        return ""
+    return f"{grade.verdict}, {cut(grade.because, NAME_CHARS)}"
 
 
 def _is_fact(name: str, value: object) -> bool:
