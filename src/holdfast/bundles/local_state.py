@@ -9,6 +9,7 @@ from holdfast.bundles.model import LocalState
 from holdfast.errors import HoldfastError
 from holdfast.ground import git
 from holdfast.ground.git_history import count_commits_after
+from holdfast.ground.git_repository import NAMELESS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def read_local_state(worktree: str, since: datetime | None) -> LocalState | None
     except HoldfastError:
         return None
     return LocalState(
-        repo=repository.repo,
+        repo="" if repository.repo.startswith(NAMELESS) else repository.repo,
         branch=repository.branch,
         head=state.head or "",
         changed=tuple(sorted(state.changed)),

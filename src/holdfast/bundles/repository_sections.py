@@ -130,13 +130,15 @@ def make_local_repo(gathered: Gathered) -> Section:
     local = gathered.local
     if local is None:
         return Section("repo", "")
-    head = f"HEAD {quote_commit(local.head)}" if local.head else "no commit yet"
+    if not local.head:
+        return Section("repo", "REPO no commit yet.", pinned=True)
     since = ""
     if local.commits_since:
         moment = format_moment(local.since, gathered.now)
         since = f"{plural(local.commits_since, 'commit')} since {moment}"
     uncommitted = f"{len(local.changed):,} uncommitted" if local.changed else AS_COMMITTED
-    return Section("repo", f"REPO {join_parts(head, since)}; {uncommitted}.", pinned=True)
+    where = join_parts(f"HEAD {quote_commit(local.head)}", since)
+    return Section("repo", f"REPO {where}; {uncommitted}.", pinned=True)
 
 
 def make_local_changes(gathered: Gathered) -> Section:

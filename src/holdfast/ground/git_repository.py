@@ -33,6 +33,7 @@ FIRST_COMMITS: BoundedMap[tuple[str, str], str] = BoundedMap(100)
 
 _COMMIT = compile_later(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # The first line of a branch's log: there was no commit before.
+NAMELESS = "local-"  # how the name begins of a repository without a remote and a commit
 _MADE_AT = compile_later(
     r"0{40,64} [0-9a-f]{40,64} .*> ([0-9]{1,12}) [+-][0-9]{4}\tbranch: Created"
 )
@@ -287,7 +288,7 @@ def _refuse_unless_missing(git: Git, complaint: str) -> None:
 def _local_name(repository: Repository) -> str:
     place = repository.common_dir.encode("utf-8", "surrogateescape")
     digest = canonical.new_sha256(place).hexdigest()
-    return f"local-{digest[:16]}"
+    return f"{NAMELESS}{digest[:16]}"
 
 
 def find_first_commit(repository: Repository) -> str | None:
