@@ -287,6 +287,19 @@ def test_what_a_subagent_does_belongs_to_the_turn_that_started_it():
     assert [file.agent for file in turn.edited] == ["Explore"]
 
 
+def test_subagents_of_one_name_are_told_apart_by_a_number():
+    told = [("a1", "Explore"), ("a2", "Explore"), ("a3", "Plan"), ("a1", "Explore")]
+    turn = only(
+        event(1, "user_message"),
+        *(
+            event(number, "system_event", "look", {"agent_id": agent_id, "agent": name})
+            for number, (agent_id, name) in enumerate(told, start=2)
+        ),
+    )
+
+    assert [step.agent for step in turn.steps] == ["Explore", "Explore 2", "Plan", "Explore"]
+
+
 def test_a_subagent_without_a_name_is_called_by_its_id():
     turn = only(event(1, "user_message"), event(2, "user_message", "go", {"agent_id": "a1"}))
 

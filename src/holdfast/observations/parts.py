@@ -46,10 +46,14 @@ def get_call_id(parts: object) -> str:
 
 def get_agent(parts: object) -> str:
     """The subagent that an event is of, by its name, else by its id; nothing for the agent."""
-    agent_id = as_text(find_value(parts, ["agent_id"]))
+    agent_id = get_agent_id(parts)
     if not agent_id:
         return ""
     return as_text(find_value(parts, ["agent"])) or agent_id
+
+
+def get_agent_id(parts: object) -> str:
+    return as_text(find_value(parts, ["agent_id"]))
 
 
 def get_input(parts: object) -> object:

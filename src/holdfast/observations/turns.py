@@ -96,6 +96,7 @@ def _gather_steps(events: Sequence[LoggedEvent]) -> list[TurnStep]:
     """A call and its result are one step, where an id joins them or one follows the other."""
     steps: list[TurnStep] = []
     calls: dict[str, int] = {}
+    names = _name_agents(events)
     for event in events:
         place = _find_call(event, steps, calls)
         if place is not None:
@@ -104,8 +105,23 @@ def _gather_steps(events: Sequence[LoggedEvent]) -> list[TurnStep]:
         call_id = parts.get_call_id(event.parts)
         if event.type == "tool_call" and call_id:
             calls[call_id] = len(steps)
-        steps.append(make_step(event))
+        agent_id = parts.get_agent_id(event.parts)
+        steps.append(_make_step(event, names.get(agent_id, "")))
     return steps
+
+
+def _name_agents(events: Sequence[LoggedEvent]) -> dict[str, str]:
+    """The subagents of a turn by their ids; those of one name are numbered."""
+    named: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for event in events:
+        agent_id = parts.get_agent_id(event.parts)
+        if not agent_id or agent_id in named:
+            continue
+        name = cut(parts.get_agent(event.parts), AGENT_CHARS)
+        counts[name] = counts.get(name, 0) + 1
+        named[agent_id] = name if counts[name] == 1 else f"{name} {counts[name]}"
+    return named
 
 
 def _find_call(event: LoggedEvent, steps: Sequence[TurnStep], calls: dict[str, int]) -> int | None:
@@ -123,9 +139,8 @@ def _find_call(event: LoggedEvent, steps: Sequence[TurnStep], calls: dict[str, i
     return None
 
 
-def make_step(event: LoggedEvent) -> TurnStep:
+def _make_step(event: LoggedEvent, agent: str) -> TurnStep:
     """What an event is to a person, in a few words."""
-    agent = cut(parts.get_agent(event.parts), AGENT_CHARS)
     if event.type in TOOL_TYPES:
         return TurnStep(event, title_tool(event), "tool", agent=agent)
     line = parts.as_line(event.content)
