@@ -106,7 +106,7 @@ def _gather_steps(events: Sequence[LoggedEvent]) -> list[TurnStep]:
         if event.type == "tool_call" and call_id:
             calls[call_id] = len(steps)
         agent_id = parts.get_agent_id(event.parts)
-        steps.append(_make_step(event, names.get(agent_id, "")))
+        steps.append(replace(make_step(event), agent=names.get(agent_id, "")))
     return steps
 
 
@@ -139,8 +139,9 @@ def _find_call(event: LoggedEvent, steps: Sequence[TurnStep], calls: dict[str, i
     return None
 
 
-def _make_step(event: LoggedEvent, agent: str) -> TurnStep:
+def make_step(event: LoggedEvent) -> TurnStep:
     """What an event is to a person, in a few words."""
+    agent = cut(parts.get_agent(event.parts), AGENT_CHARS)
     if event.type in TOOL_TYPES:
         return TurnStep(event, title_tool(event), "tool", agent=agent)
     line = parts.as_line(event.content)
