@@ -459,6 +459,7 @@ def test_the_sessions_of_a_folder_are_listed_newest_first(tmp_path: Path, monkey
     found = list(transcript.list_transcripts("/r", str(tmp_path), 2.0))
 
     assert [(file.native_id, file.changed_at) for file in found] == [("new", 9.0), ("inside", 5.0)]
+    assert [file.cwd for file in found] == ["/r", "/r/src"]
     assert found[0].path == f"{database.path}#new"
     assert list(transcript.list_transcripts("/r", "/nowhere", 0)) == []
     database.connection.close()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -547,6 +548,66 @@ def test_a_folder_that_is_gone_is_captured_only_if_it_was_before(
 
     assert said(FIRST) == ["Retry at most 8 times.", "Done.", "And log each try."]
     assert stored(SECOND) == []
+
+
+@pytest.mark.parametrize("program", [Claude, Codex])
+def test_a_repository_without_consent_below_one_with_it_is_not_read(
+    program: type[Claude] | type[Codex],
+    home: Path,
+    next_claude: Claude,
+    data_folder: Path,
+):
+    Enrolment(str(data_folder)).add(str(next_claude.project))
+    HookMarks(str(data_folder)).record_check("codex", "SessionStart")
+    nested = next_claude.project / "vendor" / "secret"
+    (nested / ".git").mkdir(parents=True)
+    say_unheard(program(home, nested), "A private thing.")
+
+    assert handed(next_claude.fire("SessionStart", source="startup")) == ""
+    assert list_places() == []
+
+    shutil.rmtree(nested)  # a folder that is gone proves nothing
+    assert handed(next_claude.fire("SessionStart", source="clear")) == ""
+    assert list_places() == []
+
+
+@pytest.mark.parametrize("program", [Claude, Codex])
+def test_a_session_of_a_linked_worktree_below_belongs_there(
+    program: type[Claude] | type[Codex],
+    home: Path,
+    next_claude: Claude,
+    data_folder: Path,
+):
+    """Its transcript is read at a start in the main one."""
+    project = next_claude.project
+    Enrolment(str(data_folder)).add(str(project))
+    HookMarks(str(data_folder)).record_check("codex", "SessionStart")
+    linked = project / ".wt" / "feat"
+    git_dir = project / ".git" / "worktrees" / "feat"
+    linked.mkdir(parents=True)
+    git_dir.mkdir(parents=True)
+    (linked / ".git").write_text(f"gitdir: {git_dir}\n")
+    (git_dir / "gitdir").write_text(f"{linked}/.git\n")
+    (git_dir / "commondir").write_text("../..\n")
+    (git_dir / "HEAD").write_text("ref: refs/heads/feat\n")
+    say_unheard(program(home, linked), "Rename the table.")
+
+    assert handed(next_claude.fire("SessionStart", source="startup")) == ""
+    assert list_places() == [(str(linked), "feat")]
+
+
+def say_unheard(program: Claude | Codex, text: str) -> None:
+    """A request that no hook tells of."""
+    if isinstance(program, Claude):
+        program.ask(text, "p1")
+    else:
+        program.complete("UserMessage", "t1", content=[{"type": "text", "text": text}])
+
+
+def list_places() -> list[tuple[str | None, str | None]]:
+    with App() as app:
+        sessions = app.run(app.scope.sessions.list_all_sessions())
+    return [(session.worktree, session.git_branch) for session in sessions]
 
 
 def test_a_session_that_is_off_is_kept_out_of_everything(claude: Claude, next_claude: Claude):

@@ -30,6 +30,7 @@ from holdfast.clients.transcript import (
     Record,
     TranscriptFile,
     as_object,
+    is_inside,
     make_call,
     make_end,
     parse_line,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 MOST_MESSAGES = 500
 MOST_SOURCES = 1000
-MOST_SESSIONS = 50
+MOST_SESSIONS = 10_000
 MOST_PROMPTS = 50  # of which it is checked whether the person has taken them back
 PART_BYTES = 8 << 20
 DENIED = ("The user rejected permission", "The user has specified a rule which prevents")
@@ -74,7 +75,15 @@ def list_transcripts(folder: str, home: str, since: float) -> Iterable[Transcrip
             rows = database.run("list_sessions", folder, int(since * 1000), MOST_SESSIONS)
     except Unavailable:
         return []
-    return [TranscriptFile(id_, f"{file}#{id_}", changed / 1000) for id_, changed in rows]
+    return [
+        TranscriptFile(id_, f"{file}#{id_}", changed / 1000, directory)
+        for id_, changed, directory in rows
+    ]
+
+
+def identify(found: TranscriptFile, folder: str) -> bool:
+    """All that is known of it was found with it."""
+    return is_inside(found.cwd, folder)
 
 
 def find_database(home: str) -> str:
