@@ -465,6 +465,18 @@ def test_the_sessions_of_a_folder_are_listed_newest_first(tmp_path: Path, monkey
     database.connection.close()
 
 
+def test_all_sessions_of_a_folder_are_listed(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.delenv("OPENCODE_DB", raising=False)
+    (tmp_path / "opencode").mkdir()
+    database = Database(tmp_path / "opencode" / "opencode.db")
+    for number in range(80):
+        database.add_session(f"ses_{number}", directory="/r", time_updated=9_000)
+
+    assert len(list(transcript.list_transcripts("/r", str(tmp_path), 2.0))) == 80
+    database.connection.close()
+
+
 def test_the_database_is_looked_for_where_opencode_puts_it(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
     monkeypatch.setenv("OPENCODE_DB", "other.db")

@@ -227,6 +227,11 @@ def test_all_are_found_and_no_more_than_their_heads_are_read(
             tmp_path / f".claude/projects/-home-dev-project/{number}.jsonl",
             at,
         )
+        chats = tmp_path / ".gemini/tmp/project/chats"
+        chat = put("gemini/clear.jsonl", chats / f"session-2026-{number}.jsonl", at)
+        text = chat.read_text().replace("4824663a-a1de", f"4824663a-{number:04}")
+        chat.write_text(text)
+        os.utime(chat, (at, at))
         thread = f"01a1e0a5-{number:04}-7cc1-82f6-8ee5f8f358e7"
         rollout = tmp_path / f".codex/sessions/2026/11/15/rollout-2026-{thread}.jsonl"
         put("codex/tools.jsonl", rollout, at)
@@ -250,6 +255,8 @@ def test_all_are_found_and_no_more_than_their_heads_are_read(
     assert len(list_found("claude", tmp_path)) == 80
     assert list_found("claude", tmp_path)[0] == ("79", "79.jsonl")
     assert len(list_found("codex", tmp_path)) == 80
+    (tmp_path / ".gemini/tmp/project/.project_root").write_text(HOME_FOLDER)
+    assert len(list_found("gemini", tmp_path)) == 80
     assert len(sizes) <= 800
 
 

@@ -715,6 +715,27 @@ def test_a_transcript_that_has_not_changed_is_not_read_again(
     assert said(FIRST) == ["Retry at most 8 times.", "Written in the same moment."]
 
 
+def test_all_sessions_that_no_hook_reported_arrive_over_the_next_starts_each_once(
+    claude: Claude, home: Path, project: Path, data_folder: Path
+):
+    """More than are read at one start, of two clients."""
+    HookMarks(str(data_folder)).record_check("codex", "SessionStart")
+    for number in range(60):
+        name = f"{number:04}{OLDER[4:]}"
+        Claude(home, project, name).ask(f"Request {number}.", "p1")
+        say_unheard(Codex(home, project, name), f"Request {number}.")
+
+    arrived: list[int] = []
+    while len(arrived) < 10 and arrived[-1:] != [120]:
+        assert claude.fire("SessionStart", source="startup").code == 0
+        arrived.append(len(list_places()))
+
+    assert arrived[-1] == 120
+    claude.fire("SessionStart", source="clear")
+    with App() as app:
+        assert app.count().stored == 120
+
+
 def test_sessions_that_no_hook_reported_begin_in_their_order(
     claude: Claude, next_claude: Claude, home: Path, project: Path
 ):

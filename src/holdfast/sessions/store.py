@@ -408,6 +408,14 @@ class SessionStore:
         text, revision = row
         return json.loads(text), int(revision)
 
+    async def list_captures(
+        self, client: str, native_ids: Sequence[str]
+    ) -> dict[str, dict[str, Any]]:
+        """The states of those of a client's sessions of which one was saved, by native id."""
+        query = QUERIES["list_captures"]
+        rows = await self.database.read(query, *self.owner, client, json.dumps(list(native_ids)))
+        return {native_id: json.loads(text) for native_id, text in rows}
+
     async def save_capture(
         self,
         client: str,

@@ -9,6 +9,7 @@ import os
 import time
 
 from holdfast.clients import find_client, get_reader
+from holdfast.clients.contract import make_storable
 from holdfast.errors import InvalidValueError, StoreBusyError
 from holdfast.storage.enrolment import Enrolment
 from holdfast.storage.hook_marks import HookMarks
@@ -76,7 +77,7 @@ async def _list_sessions(
     off = OffSessions(app.settings.home)
     until = time.monotonic() + LOOK_SECONDS
     sessions: Found = []
-    for each in found:
+    for each in await _list_unread(app.scope.session_store, client, found):
         if len(sessions) == MOST_SESSIONS or time.monotonic() > until:
             break
         if not reader.identify(each, folder) or off.has(client.NAME, each.native_id):
@@ -90,6 +91,19 @@ async def _list_sessions(
             continue
         sessions.append((captured, each))
     return sessions
+
+
+async def _list_unread(
+    store: SessionStore, client: Client, found: Iterable[TranscriptFile]
+) -> list[TranscriptFile]:
+    """One that was read to its end is not opened again until it changes."""
+    names = {each: make_storable(each.native_id) for each in found}
+    states = await store.list_captures(client.NAME, list(names.values()))
+    return [
+        each
+        for each, native_id in names.items()
+        if states.get(native_id, {}).get(READ_UP_TO) != each.changed_at
+    ]
 
 
 async def _find_worktree(app: App, client: Client, found: TranscriptFile) -> str | None:
@@ -147,11 +161,7 @@ async def _catch_up_session(
     *,
     is_running: bool,
 ) -> None:
-    """One that was read to its end is not opened again until it changes."""
     native = session.client.NAME, session.native_id
-    state, _ = await store.find_capture(*native)
-    if state.get(READ_UP_TO) == found.changed_at:
-        return
     is_known = await store.find_native_id(*native) is not None
     main = await transcripts.capture_all(store, session, found.path, until)
     is_whole = time.monotonic() < until
