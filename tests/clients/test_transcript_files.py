@@ -130,6 +130,15 @@ def test_the_sessions_of_claude_are_found_by_the_folder_that_they_name(tmp_path:
     assert list_found("claude", tmp_path, "/home/dev/none") == []
 
 
+def test_the_sessions_of_claude_are_found_in_a_folder_with_any_name(tmp_path: Path):
+    """The client writes a dash for each unit of UTF-16: two for an emoji, one for an umlaut."""
+    folder = "/home/dev/\N{ROCKET}-m\xfcll"
+    path = put("claude/tools.jsonl", tmp_path / ".claude/projects/-home-dev----m-ll/a.jsonl")
+    path.write_text(path.read_text().replace(HOME_FOLDER, folder))
+
+    assert list_found("claude", tmp_path, folder) == [("a", "a.jsonl")]
+
+
 def test_the_sessions_of_codex_are_found_by_their_first_line(tmp_path: Path):
     sessions = tmp_path / ".codex/sessions"
     put("codex/tools.jsonl", sessions / "2026/11/15/rollout-b.jsonl", SINCE + 20)

@@ -91,7 +91,7 @@ def find_sources(native_id: str, path: str) -> list[str]:
 def list_transcripts(folder: str, home: str, since: float) -> Iterable[TranscriptFile]:
     base = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
     projects = os.path.join(base, "projects")
-    name = "".join(char if char.isascii() and char.isalnum() else "-" for char in folder)
+    name = _name_project(folder)
     paths = []
     for other in list_names(projects):
         if other.startswith(name[:FOLDER_CHARS]):
@@ -100,6 +100,16 @@ def list_transcripts(folder: str, home: str, since: float) -> Iterable[Transcrip
         TranscriptFile(os.path.basename(path).removesuffix(".jsonl"), path, changed_at)
         for changed_at, path in list_changed(paths, since)
     ]
+
+
+def _name_project(folder: str) -> str:
+    """As the client does: a dash for each unit of UTF-16 that is no letter or digit of ASCII."""
+    chars = []
+    for char in folder:
+        is_kept = char.isascii() and char.isalnum()
+        units = len(char.encode("utf-16-le", "surrogatepass")) // 2
+        chars.append(char if is_kept else "-" * units)
+    return "".join(chars)
 
 
 def identify(found: TranscriptFile, folder: str) -> bool:
