@@ -39,6 +39,13 @@ def next_claude(home: Path, project: Path) -> Claude:
     return Claude(home, project, SECOND)
 
 
+@pytest.fixture
+def data_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "holdfast"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
 EARLIER = datetime(2026, 1, 1, tzinfo=UTC)
 OLDER = "22222222-2222-4333-8444-555555555555"
 
@@ -420,6 +427,21 @@ def test_another_client_goes_on_where_one_was_killed(claude: Claude, home: Path,
     assert 'running "Bash pytest -q".' in text["hookSpecificOutput"]["additionalContext"]
 
 
+def test_a_client_that_was_moved_is_read_at_the_start_of_another(
+    home: Path, project: Path, data_folder: Path
+):
+    """Only the moved one is started with the variable that says where it is."""
+    moved = home / "work"
+    record = {"client": "claude", "environment": {"CLAUDE_CONFIG_DIR": str(moved / ".claude")}}
+    (data_folder / "installed.json").write_text(json.dumps({"files": {"settings.json": record}}))
+    HookMarks(str(data_folder)).record_check("claude", "SessionStart")
+    begin_turn(Claude(moved, project), "Make it pass.", "pytest -q")
+
+    text = json.loads(Codex(home, project).fire("SessionStart", source="startup").out)
+
+    assert 'running "Bash pytest -q".' in text["hookSpecificOutput"]["additionalContext"]
+
+
 def test_what_was_revoked_in_another_client_is_not_the_last_request(
     claude: Claude, next_claude: Claude, home: Path, project: Path
 ):
@@ -478,13 +500,6 @@ def test_secrets_are_masked_on_the_way_in(claude: Claude):
 
 
 # --- where hooks work -----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def data_folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "holdfast"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder
 
 
 def test_in_a_folder_without_consent_a_hook_does_nothing(

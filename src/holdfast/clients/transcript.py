@@ -48,11 +48,12 @@ if TYPE_CHECKING:
             """The transcript that a hook named, and those of the session's subagents."""
 
         def list_transcripts(
-            self, folder: str, home: str, since: float
+            self, folder: str, home: str, since: float, environment: Mapping[str, str] = ...
         ) -> Iterable[TranscriptFile]:
             """Those that may be of a folder and changed since then (seconds), newest first.
 
-            Where names tell enough, no file is opened: there may be thousands.
+            The environment may say that the client keeps its files elsewhere than at home. Where
+            names tell enough, no file is opened: there may be thousands.
             """
 
         def identify(self, found: TranscriptFile, folder: str) -> bool:

@@ -10,6 +10,7 @@ import time
 
 from holdfast.clients import find_client, get_reader
 from holdfast.clients.contract import make_storable
+from holdfast.clients.recorded import list_environments
 from holdfast.errors import InvalidValueError, StoreBusyError
 from holdfast.storage.enrolment import Enrolment
 from holdfast.storage.hook_marks import HookMarks
@@ -52,9 +53,25 @@ async def catch_up(app: App, client: Client, origin: HookOrigin) -> None:
     store = app.scope.session_store
     until = time.monotonic() + CATCH_UP_SECONDS  # opening the store may have taken long
     for other in _list_clients(app.settings.home, client):
-        found = get_reader(other).list_transcripts(worktree, _find_person_folder(), since)
+        found = _list_transcripts(app.settings.home, other, worktree, since)
         sessions = await _list_sessions(app, other, worktree, found)
         await _catch_up_with(app, store, sessions, until)
+
+
+def _list_transcripts(
+    home: str, client: Client, worktree: str, since: float
+) -> list[TranscriptFile]:
+    """Newest first, and each session once: from where the client is for this process, and from
+    where `init` found it, because another client may be started without its variables.
+    """
+    reader = get_reader(client)
+    person_folder = os.path.expanduser("~")
+    found: list[TranscriptFile] = []
+    for environment in (os.environ, *list_environments(home, client.NAME)):
+        found += reader.list_transcripts(worktree, person_folder, since, environment)
+    found.sort(key=lambda each: each.changed_at)
+    newest = {each.native_id: each for each in found}
+    return sorted(newest.values(), key=lambda each: each.changed_at, reverse=True)
 
 
 def _find_since(home: str, worktree: str | None) -> float | None:
@@ -200,16 +217,12 @@ async def capture_turn(
         await transcripts.capture_end(store, session, main, is_known=True, is_running=False)
 
 
-def find_transcript(client: Client, native_id: str, worktree: str) -> str | None:
+def find_transcript(home: str, client: Client, native_id: str, worktree: str) -> str | None:
     """The transcript of a session, as far as its client still has it."""
     reader = get_reader(client)
-    found = reader.list_transcripts(worktree, _find_person_folder(), since=0.0)
+    found = _list_transcripts(home, client, worktree, since=0.0)
     own = [each for each in found if each.native_id == native_id]
     return next((each.path for each in own if reader.identify(each, worktree)), None)
-
-
-def _find_person_folder() -> str:
-    return os.path.expanduser("~")
 
 
 def make_captured(

@@ -83,7 +83,7 @@ async def _skip_transcripts(app: App, native: Native, worktree: str) -> None:
     if client is None:
         return
     captured = catching_up.make_captured(app, client, native_id, worktree)
-    path = catching_up.find_transcript(client, native_id, worktree)
+    path = catching_up.find_transcript(app.settings.home, client, native_id, worktree)
     await transcripts.skip_all(app.scope.session_store, captured, path)
 
 

@@ -88,8 +88,10 @@ def find_sources(native_id: str, path: str) -> list[str]:
     return [path, *list_newest(os.path.join(path.removesuffix(".jsonl"), "subagents"))]
 
 
-def list_transcripts(folder: str, home: str, since: float) -> Iterable[TranscriptFile]:
-    base = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+def list_transcripts(
+    folder: str, home: str, since: float, environment: Mapping[str, str] = os.environ
+) -> Iterable[TranscriptFile]:
+    base = environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
     projects = os.path.join(base, "projects")
     name = _name_project(folder)
     paths = []

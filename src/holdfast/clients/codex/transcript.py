@@ -128,8 +128,10 @@ def _is_child(path: str, native_id: str) -> bool:
     return session in head and b'"parent_thread_id":"' in head
 
 
-def list_transcripts(folder: str, home: str, since: float) -> Iterable[TranscriptFile]:
-    base = os.environ.get("CODEX_HOME") or os.path.join(home, ".codex")
+def list_transcripts(
+    folder: str, home: str, since: float, environment: Mapping[str, str] = os.environ
+) -> Iterable[TranscriptFile]:
+    base = environment.get("CODEX_HOME") or os.path.join(home, ".codex")
     days = _list_days(os.path.join(base, "sessions"), _format_day(since - DAY_SECONDS))
     paths = [path for day in days for path in _list_rollouts(day)]
     found: dict[str, TranscriptFile] = {}

@@ -83,8 +83,10 @@ def _measure(path: str) -> int:
         return 0
 
 
-def list_transcripts(folder: str, home: str, since: float) -> Iterable[TranscriptFile]:
-    base = os.environ.get("GEMINI_CLI_HOME") or home
+def list_transcripts(
+    folder: str, home: str, since: float, environment: Mapping[str, str] = os.environ
+) -> Iterable[TranscriptFile]:
+    base = environment.get("GEMINI_CLI_HOME") or home
     root = os.path.join(base, ".gemini")
     began_in = {}
     for project, cwd in _list_projects(root, folder):

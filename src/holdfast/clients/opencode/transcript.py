@@ -68,8 +68,10 @@ def find_sources(native_id: str, path: str) -> list[str]:
     return [f"{file}#{session_id}" for (session_id,) in family] or [path]
 
 
-def list_transcripts(folder: str, home: str, since: float) -> Iterable[TranscriptFile]:
-    file = find_database(home)
+def list_transcripts(
+    folder: str, home: str, since: float, environment: Mapping[str, str] = os.environ
+) -> Iterable[TranscriptFile]:
+    file = find_database(home, environment)
     try:
         with SessionDatabase(file) as database:
             rows = database.run("list_sessions", folder, int(since * 1000), MOST_SESSIONS)
@@ -86,9 +88,9 @@ def identify(found: TranscriptFile, folder: str) -> bool:
     return is_inside(found.cwd, folder)
 
 
-def find_database(home: str) -> str:
-    data = os.environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
-    return os.path.join(data, "opencode", os.environ.get("OPENCODE_DB") or "opencode.db")
+def find_database(home: str, environment: Mapping[str, str] = os.environ) -> str:
+    data = environment.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    return os.path.join(data, "opencode", environment.get("OPENCODE_DB") or "opencode.db")
 
 
 def is_planning(payload: Mapping[str, Any]) -> bool:
