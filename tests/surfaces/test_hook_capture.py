@@ -730,6 +730,25 @@ def test_a_transcript_that_has_not_changed_is_not_read_again(
     assert said(FIRST) == ["Retry at most 8 times.", "Written in the same moment."]
 
 
+def test_a_session_that_is_resumed_is_read_however_old_it_is(
+    claude: Claude, next_claude: Claude, data_folder: Path
+):
+    """It was killed long ago; at any other start it is too old."""
+    row = {"since": time.time() - 60 * 86_400}
+    folders = {"folders": {str(claude.project): row}}
+    (data_folder / "folders.json").write_text(json.dumps(folders))
+    claude.fire("UserPromptSubmit", prompt="Retry at most 8 times.", prompt_id="p1")
+    claude.ask("Retry at most 8 times.", "p1")
+    claude.answer("I have begun with retry.py.")
+    long_ago = time.time() - 31 * 86_400
+    os.utime(claude.path, (long_ago, long_ago))
+
+    next_claude.fire("SessionStart", source="startup")
+    assert said(FIRST) == ["Retry at most 8 times."]
+    claude.fire("SessionStart", source="resume")
+    assert said(FIRST) == ["Retry at most 8 times.", "I have begun with retry.py."]
+
+
 def test_all_sessions_that_no_hook_reported_arrive_over_the_next_starts_each_once(
     claude: Claude, home: Path, project: Path, data_folder: Path
 ):

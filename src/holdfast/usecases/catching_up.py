@@ -40,11 +40,14 @@ NEWEST_SECONDS = 0.5  # of which, for the newest transcript
 READ_UP_TO = "read_up_to"  # in the state of a session: when its transcript had changed last
 
 
-async def catch_up(app: App, client: Client, origin: HookOrigin) -> None:
+async def catch_up(
+    app: App, client: Client, origin: HookOrigin, *, is_resumed: bool = False
+) -> None:
     """Store what the transcripts of this folder's sessions have and the log has not.
 
     A client that was killed said nothing at its end, and a hook may have found no program. Whoever
     goes on may do so in another client, so those of all that were set up are read, its own first.
+    `is_resumed`: the client goes on with this session, so its transcript is read, however old.
     """
     worktree = locate_worktree(origin.cwd)
     since = _find_since(app.settings.home, worktree)
@@ -52,9 +55,12 @@ async def catch_up(app: App, client: Client, origin: HookOrigin) -> None:
         return
     store = app.scope.session_store
     until = time.monotonic() + CATCH_UP_SECONDS  # opening the store may have taken long
+    resumed = origin.native_id if is_resumed else None
     for other in _list_clients(app.settings.home, client):
         found = _list_transcripts(app.settings.home, other, worktree, since)
-        sessions = await _list_sessions(app, other, worktree, found)
+        if other is client and resumed:
+            found = [*_list_own(app.settings.home, client, resumed, worktree), *found]
+        sessions = await _list_sessions(app, other, worktree, found, resumed)
         await _catch_up_with(app, store, sessions, until)
 
 
@@ -74,6 +80,11 @@ def _list_transcripts(
     return sorted(newest.values(), key=lambda each: each.changed_at, reverse=True)
 
 
+def _list_own(home: str, client: Client, native_id: str, worktree: str) -> list[TranscriptFile]:
+    found = _list_transcripts(home, client, worktree, since=0.0)
+    return [each for each in found if each.native_id == native_id]
+
+
 def _find_since(home: str, worktree: str | None) -> float | None:
     """From when on transcripts of a working tree are read; None where hooks do nothing."""
     enrolled = Enrolment(home).find(worktree)
@@ -85,7 +96,7 @@ def _find_since(home: str, worktree: str | None) -> float | None:
 
 
 async def _list_sessions(
-    app: App, client: Client, folder: str, found: Iterable[TranscriptFile]
+    app: App, client: Client, folder: str, found: Iterable[TranscriptFile], resumed: str | None
 ) -> Found:
     """The newest that are to be read. Each belongs where it began: below a folder there may be
     repositories in which hooks do nothing, and other working trees.
@@ -99,7 +110,7 @@ async def _list_sessions(
             break
         if not reader.identify(each, folder) or off.has(client.NAME, each.native_id):
             continue
-        worktree = await _find_worktree(app, client, each)
+        worktree = await _find_worktree(app, client, each, is_resumed=each.native_id == resumed)
         if worktree is None:
             continue
         try:
@@ -114,17 +125,20 @@ async def _list_unread(
     store: SessionStore, client: Client, found: Iterable[TranscriptFile]
 ) -> list[TranscriptFile]:
     """One that was read to its end is not opened again until it changes."""
-    names = {each: make_storable(each.native_id) for each in found}
-    states = await store.list_captures(client.NAME, list(names.values()))
+    names = {make_storable(each.native_id): each for each in found}
+    states = await store.list_captures(client.NAME, list(names))
     return [
         each
-        for each, native_id in names.items()
+        for native_id, each in names.items()
         if states.get(native_id, {}).get(READ_UP_TO) != each.changed_at
     ]
 
 
-async def _find_worktree(app: App, client: Client, found: TranscriptFile) -> str | None:
-    """Where a transcript is of, if hooks work there and did so when it changed last.
+async def _find_worktree(
+    app: App, client: Client, found: TranscriptFile, *, is_resumed: bool
+) -> str | None:
+    """Where a transcript is of, if hooks work there and, unless it is resumed now, did so when it
+    changed last.
 
     Of a folder that is gone only the store knows whether they did.
     """
@@ -133,7 +147,7 @@ async def _find_worktree(app: App, client: Client, found: TranscriptFile) -> str
         return await _find_stored_worktree(app, client, found.native_id)
     worktree = locate_worktree(str(found.cwd))
     since = _find_since(home, worktree)
-    if since is None or found.changed_at < since:
+    if since is None or (found.changed_at < since and not is_resumed):
         return None
     return worktree
 
@@ -220,8 +234,7 @@ async def capture_turn(
 def find_transcript(home: str, client: Client, native_id: str, worktree: str) -> str | None:
     """The transcript of a session, as far as its client still has it."""
     reader = get_reader(client)
-    found = _list_transcripts(home, client, worktree, since=0.0)
-    own = [each for each in found if each.native_id == native_id]
+    own = _list_own(home, client, native_id, worktree)
     return next((each.path for each in own if reader.identify(each, worktree)), None)
 
 
