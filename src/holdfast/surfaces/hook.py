@@ -453,6 +453,7 @@ def _keep_without_home(event: HookEvent, reason: str) -> None:
     settings, wrong = _load_settings(HOLDFAST_HOME=os.sep)  # nothing is written there
     guessed = [name for name in FOUND_AT_HOME if not os.environ.get(name)]
     record = capture.make_record(event, settings, {*wrong, *guessed})
+    record = capture.mark_unasked(record, event.cwd)
     place = keep_without_home(record, reason, lock_seconds=WAIT_SECONDS)
     _report(f"{reason} Until then an event waits in {place}.")
 

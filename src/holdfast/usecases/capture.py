@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from holdfast.storage.database import Database
 
 NEWS_BYTES = 1 << 18  # of a transcript that are looked through before a prompt
+# In a record that was kept while no data folder was known: nobody was asked whether it is wanted.
+UNASKED = "unasked"
 OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
 OWNER_SETTINGS = {"HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER"}
 
@@ -74,6 +76,22 @@ def is_wanted(settings: Settings, origin: HookOrigin) -> bool:
     if not os.path.isdir(origin.cwd):
         return True
     return Enrolment(settings.home).find(locate_worktree(origin.cwd)) is not None
+
+
+def mark_unasked(record: dict[str, Any], folder: str) -> dict[str, Any]:
+    """Of a folder that is gone it cannot be found out later to which repository it belonged."""
+    if os.path.isdir(folder):
+        return {**record, UNASKED: True}
+    return {**record, UNASKED: True, "worktree": None}
+
+
+def is_agreed(home: str, record: dict[str, Any]) -> bool:
+    """Whether a record is stored now that a data folder is known; most were asked about before."""
+    if not record.get(UNASKED):
+        return True
+    if OffSessions(home).has(record["client"], record["native_id"]):
+        return False
+    return Enrolment(home).find(record["worktree"]) is not None
 
 
 async def is_known(app: App, origin: HookOrigin) -> bool:

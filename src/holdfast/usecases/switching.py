@@ -72,6 +72,7 @@ async def _switch_on(app: App, native: Native, worktree: str) -> SwitchedSession
     if session is not None and session.worktree is not None:
         worktree = session.worktree
     await _skip_transcripts(app, native, worktree)
+    await app.drain()  # while it is off: what waits without a data folder was said meanwhile
     await app.scope.session_store.show_session(*native)
     OffSessions(app.settings.home).remove(*native)
     return switched
