@@ -490,6 +490,31 @@ def test_what_comes_after_an_end_is_linked_to_it(claude: Claude):
     assert said(FIRST) == ["Retry at most 8 times.", "Done.", "And log each try.", "Logged."]
 
 
+@pytest.mark.parametrize("has_transcript", [True, False])
+def test_an_answer_that_comes_after_the_end_begins_no_session_that_seems_live(
+    has_transcript: bool, claude: Claude, next_claude: Claude
+):
+    claude.turn("Retry at most 8 times.", "Shall I begin?", "p1")
+    claude.fire("UserPromptSubmit", prompt="Yes.", prompt_id="p2")
+    claude.ask("Yes.", "p2")
+    claude.fire("SessionEnd", reason="other")
+    if has_transcript:
+        claude.answer("Done, in retry.py.")
+    claude.fire("Stop", prompt_id="p2", last_assistant_message="Done, in retry.py.")
+
+    text = handed(next_claude.fire("SessionStart", source="startup"))
+    listed = run_process("session", "list", "--json", cwd=claude.project)
+    sessions = json.loads(listed.out)["sessions"]
+
+    assert [session["status"] for session in sessions] == ["ended", "ended"]
+    assert said(FIRST)[-2:] == ["Yes.", "Done, in retry.py."]
+    assert "> Yes." in text
+    assert "Done, in retry.py." in text
+    next_claude.answer("Written again.")  # and read at the next start, which adds nothing to it
+    next_claude.fire("SessionStart", source="clear")
+    assert said(FIRST).count("Done, in retry.py.") == 1
+
+
 def test_secrets_are_masked_on_the_way_in(claude: Claude):
     secret = "ghp_" + "a1B2" * 9
     claude.turn(f"Use {secret} for the push.", f"I used {secret}.", "p1")

@@ -88,10 +88,18 @@ class RequestReader:
         """
         if request is None or has_substance(request.text) or request.session_id == own_id:
             return None
-        events = await self.sessions.list_turn_events(
-            request.session_id, max_events=EVENTS_AT_END, max_chars=ANSWER_CHARS
-        )
+        events: list[SessionEvent] = []
+        for session_id in await self._list_from(request.session_id, own_id):
+            events += await self.sessions.list_turn_events(
+                session_id, max_events=EVENTS_AT_END, max_chars=ANSWER_CHARS
+            )
         own = [event for event in events if not name_speaker(event.type, event.role, event.parts)]
         if not own or own[-1].type != "model_message":
             return None
         return LastAnswer(own[-1].content, f"event {own[-1].id}", own[-1].happened_at)
+
+    async def _list_from(self, session_id: str, own_id: str | None) -> list[str]:
+        """A session, and what was linked to it: an answer may come after the end of its session."""
+        thread = [session.id for session in await self.sessions.list_thread(session_id)]
+        since = thread[thread.index(session_id) :]
+        return since[: since.index(own_id)] if own_id in since else since

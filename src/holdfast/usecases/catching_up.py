@@ -214,7 +214,7 @@ async def _put_back(store: SessionStore, session: CapturedSession) -> None:
         moment = min(clock.from_text(session.last_at), clock.now())
     except ValueError:  # nothing was read, or no such day exists
         return
-    session_id = await store.find_native_id(session.client.NAME, session.native_id)
+    session_id = await store.find_last_native_id(session.client.NAME, session.native_id)
     if session_id is not None:
         await store.mark_active(session_id, clock.to_text(moment))
 
