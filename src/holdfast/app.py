@@ -258,6 +258,8 @@ class App:
 
     async def _store_record(self, record: dict[str, Any]) -> None:
         try:
+            if not capture.is_agreed(self.settings.home, record):
+                return
             record = capture.with_owner(record, self.settings)
             await self._store(capture.get_owner(record), record)
         except (KeyError, TypeError) as error:

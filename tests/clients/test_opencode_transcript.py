@@ -458,8 +458,21 @@ def test_the_sessions_of_a_folder_are_listed_newest_first(tmp_path: Path, monkey
     found = list(transcript.list_transcripts("/r", str(tmp_path), 2.0))
 
     assert [(file.native_id, file.changed_at) for file in found] == [("new", 9.0), ("inside", 5.0)]
+    assert [file.cwd for file in found] == ["/r", "/r/src"]
     assert found[0].path == f"{database.path}#new"
     assert list(transcript.list_transcripts("/r", "/nowhere", 0)) == []
+    database.connection.close()
+
+
+def test_all_sessions_of_a_folder_are_listed(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.delenv("OPENCODE_DB", raising=False)
+    (tmp_path / "opencode").mkdir()
+    database = Database(tmp_path / "opencode" / "opencode.db")
+    for number in range(80):
+        database.add_session(f"ses_{number}", directory="/r", time_updated=9_000)
+
+    assert len(list(transcript.list_transcripts("/r", str(tmp_path), 2.0))) == 80
     database.connection.close()
 
 

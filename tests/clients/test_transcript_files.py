@@ -1,14 +1,20 @@
 """Where the transcripts of a session and of a working tree are."""
 
+import json
 import os
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from holdfast.clients import transcript
+from holdfast.clients.transcript import TranscriptFile
 from tests.clients import golden
 from tests.clients.golden import FOLDER, get_reader_of, read_all
+
+if TYPE_CHECKING:
+    from holdfast.clients.transcript import TranscriptReader
 
 HOME_FOLDER = "/home/dev/project"  # where the sessions of the samples were
 SINCE = 1_794_700_000.0
@@ -23,8 +29,13 @@ def put(source: str, target: Path, changed_at: float = SINCE + 1000) -> Path:
 
 def list_found(client: str, home: Path, folder: str = HOME_FOLDER) -> list[tuple[str, str]]:
     reader = get_reader_of(FOLDER / client / "tools.jsonl")
-    found = reader.list_transcripts(folder, str(home), SINCE)
+    found = list_own(reader, folder, home)
     return [(file.native_id, Path(file.path).name) for file in found]
+
+
+def list_own(reader: "TranscriptReader", folder: str, home: Path) -> list[TranscriptFile]:
+    found = reader.list_transcripts(folder, str(home), SINCE)
+    return [file for file in found if reader.identify(file, folder)]
 
 
 # --- the sources of a session ---------------------------------------------------------------------
@@ -119,6 +130,15 @@ def test_the_sessions_of_claude_are_found_by_the_folder_that_they_name(tmp_path:
     assert list_found("claude", tmp_path, "/home/dev/none") == []
 
 
+def test_the_sessions_of_claude_are_found_in_a_folder_with_any_name(tmp_path: Path):
+    """The client writes a dash for each unit of UTF-16: two for an emoji, one for an umlaut."""
+    folder = "/home/dev/\N{ROCKET}-m\xfcll"
+    path = put("claude/tools.jsonl", tmp_path / ".claude/projects/-home-dev----m-ll/a.jsonl")
+    path.write_text(path.read_text().replace(HOME_FOLDER, folder))
+
+    assert list_found("claude", tmp_path, folder) == [("a", "a.jsonl")]
+
+
 def test_the_sessions_of_codex_are_found_by_their_first_line(tmp_path: Path):
     sessions = tmp_path / ".codex/sessions"
     put("codex/tools.jsonl", sessions / "2026/11/15/rollout-b.jsonl", SINCE + 20)
@@ -151,6 +171,43 @@ def test_the_sessions_of_gemini_are_found_by_the_name_of_the_project(tmp_path: P
         ("ef3378a9-3b82-4ac8-9745-19ddde341a88", "session-2026-11-15T19-22-ef3378a9.jsonl"),
         ("4824663a-a1de-4cb9-a710-4efa79b9e5a1", "session-2026-11-15T19-24-x.jsonl"),
     ]
+    reader = get_reader_of(FOLDER / "gemini/tools.jsonl")
+    found = list_own(reader, HOME_FOLDER, tmp_path)
+    assert [file.cwd for file in found] == [HOME_FOLDER, f"{HOME_FOLDER}/web"]
+
+
+@pytest.mark.parametrize(
+    ("name", "below"),
+    [
+        ("claude", ".claude/projects/-home-dev-project-web/a.jsonl"),
+        ("codex", ".codex/sessions/2026/11/15/rollout-a.jsonl"),
+    ],
+)
+def test_a_transcript_names_the_folder_and_the_branch_that_its_session_began_in(
+    name: str, below: str, tmp_path: Path
+):
+    path = put(f"{name}/tools.jsonl", tmp_path / below)
+    inner = f"{HOME_FOLDER}/web"
+    text = path.read_text().replace(f'"cwd":"{HOME_FOLDER}"', f'"cwd":"{inner}"')
+    path.write_text(text.replace('ranch":"main"', 'ranch":"feat/x"'))
+    reader = get_reader_of(FOLDER / name / "tools.jsonl")
+
+    [found] = list_own(reader, HOME_FOLDER, tmp_path)
+
+    assert (found.cwd, found.git_branch) == (inner, "feat/x")
+
+
+def test_a_folder_is_read_behind_a_first_request_that_is_long(tmp_path: Path):
+    long = "x" * 200_000
+    path = tmp_path / ".claude/projects/-home-dev-project/a.jsonl"
+    path.parent.mkdir(parents=True)
+    first = {"type": "user", "message": {"content": long}, "cwd": HOME_FOLDER, "gitBranch": "HEAD"}
+    path.write_text(json.dumps(first, separators=(",", ":")) + "\n")
+    reader = get_reader_of(FOLDER / "claude/tools.jsonl")
+
+    [found] = list_own(reader, HOME_FOLDER, tmp_path)
+
+    assert (found.cwd, found.git_branch) == (HOME_FOLDER, None)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +226,7 @@ def test_a_client_that_was_moved_is_found_where_it_is(
     assert [file for _, file in list_found(name, tmp_path)] == [Path(below).name]
 
 
-def test_no_more_than_fifty_are_found_and_no_more_than_their_heads_are_read(
+def test_all_are_found_and_no_more_than_their_heads_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     for number in range(80):
@@ -179,7 +236,13 @@ def test_no_more_than_fifty_are_found_and_no_more_than_their_heads_are_read(
             tmp_path / f".claude/projects/-home-dev-project/{number}.jsonl",
             at,
         )
-        rollout = tmp_path / f".codex/sessions/2026/11/15/rollout-{number}.jsonl"
+        chats = tmp_path / ".gemini/tmp/project/chats"
+        chat = put("gemini/clear.jsonl", chats / f"session-2026-{number}.jsonl", at)
+        text = chat.read_text().replace("4824663a-a1de", f"4824663a-{number:04}")
+        chat.write_text(text)
+        os.utime(chat, (at, at))
+        thread = f"01a1e0a5-{number:04}-7cc1-82f6-8ee5f8f358e7"
+        rollout = tmp_path / f".codex/sessions/2026/11/15/rollout-2026-{thread}.jsonl"
         put("codex/tools.jsonl", rollout, at)
         text = rollout.read_text().replace("01a1e0a5-b761", f"01a1e0a5-{number:04}")
         rollout.write_text(text)
@@ -193,11 +256,17 @@ def test_no_more_than_fifty_are_found_and_no_more_than_their_heads_are_read(
         return data
 
     monkeypatch.setattr(transcript.os, "pread", count)
+    for name in ("claude", "codex"):
+        reader = get_reader_of(FOLDER / name / "tools.jsonl")
+        assert len(list(reader.list_transcripts(HOME_FOLDER, str(tmp_path), SINCE))) == 80
+    assert sizes == []
 
-    assert len(list_found("claude", tmp_path)) == 50
+    assert len(list_found("claude", tmp_path)) == 80
     assert list_found("claude", tmp_path)[0] == ("79", "79.jsonl")
-    assert len(list_found("codex", tmp_path)) == 50
-    assert len(sizes) <= 500
+    assert len(list_found("codex", tmp_path)) == 80
+    (tmp_path / ".gemini/tmp/project/.project_root").write_text(HOME_FOLDER)
+    assert len(list_found("gemini", tmp_path)) == 80
+    assert len(sizes) <= 800
 
 
 @pytest.mark.parametrize("name", golden.CLIENTS)

@@ -24,6 +24,8 @@ from holdfast.clients.contract import END, START
 from holdfast.ground import files
 from holdfast.ground.settings import load_settings
 from holdfast.sessions.model import Session, SessionEvent
+from holdfast.storage.enrolment import Enrolment
+from holdfast.storage.off_sessions import OffSessions
 from holdfast.surfaces import hook
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer, run_process
 from tests.rig.postgres import Cluster
@@ -700,6 +702,40 @@ def test_an_event_without_a_data_folder_waits_for_one(
     assert contents() == [said["last_assistant_message"]] * 2
     [session] = {event.session_id for events in read_stored().values() for event in events}
     assert session
+
+
+def test_an_event_without_a_data_folder_is_kept_only_where_hooks_work(tmp_path: Path):
+    """Which folders and sessions these are, is known when a data folder is."""
+    enrolled, other = tmp_path / "enrolled", tmp_path / "other"
+    for folder in (enrolled, other):
+        (folder / ".git").mkdir(parents=True)
+    data_folder = tmp_path / "holdfast"
+    Enrolment(str(data_folder)).add(str(enrolled))
+    OffSessions(str(data_folder)).add("claude", "off")
+    for folder, native_id in ((other, "s1"), (enrolled, "off"), (enrolled, "s2")):
+        told = {"cwd": str(folder), "session_id": native_id, "prompt_id": native_id}
+        fire_without_home(json.dumps(payload("claude", "Stop", **told)))
+    gone = {"cwd": str(enrolled / "gone"), "session_id": "s3", "prompt_id": "s3"}
+    fire_without_home(json.dumps(payload("claude", "Stop", **gone)))
+
+    told = {"cwd": str(enrolled), "session_id": "s4"}
+    assert fire("claude", "Stop", payload("claude", "Stop", **told)) == SILENT
+
+    assert sorted(read_stored()) == ["s2", "s4"]
+    assert accounts() == {"stored": 2, "spooled": 0, "rejected": 0}
+
+
+def test_what_was_said_without_a_data_folder_in_a_session_that_was_off_stays_out(tmp_path: Path):
+    (tmp_path / ".git").mkdir()
+    told = {"cwd": str(tmp_path), "session_id": "s1"}
+    assert fire("claude", "Stop", payload("claude", "Stop", **told)) == SILENT
+    assert run_process("off", "s1", cwd=tmp_path).code == 0
+    private = payload("claude", "Stop", **told, prompt_id="2", last_assistant_message="Private.")
+    fire_without_home(json.dumps(private))
+    assert run_process("on", "s1", cwd=tmp_path).code == 0
+
+    assert fire("claude", "Stop", payload("claude", "Stop", **told, prompt_id="3")) == SILENT
+    assert "Private." not in contents()
 
 
 def test_an_event_without_any_folder_is_reported(tmp_path: Path):

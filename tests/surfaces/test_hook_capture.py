@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -36,6 +37,13 @@ def claude(home: Path, project: Path) -> Claude:
 @pytest.fixture
 def next_claude(home: Path, project: Path) -> Claude:
     return Claude(home, project, SECOND)
+
+
+@pytest.fixture
+def data_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "holdfast"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
 
 
 EARLIER = datetime(2026, 1, 1, tzinfo=UTC)
@@ -419,6 +427,21 @@ def test_another_client_goes_on_where_one_was_killed(claude: Claude, home: Path,
     assert 'running "Bash pytest -q".' in text["hookSpecificOutput"]["additionalContext"]
 
 
+def test_a_client_that_was_moved_is_read_at_the_start_of_another(
+    home: Path, project: Path, data_folder: Path
+):
+    """Only the moved one is started with the variable that says where it is."""
+    moved = home / "work"
+    record = {"client": "claude", "environment": {"CLAUDE_CONFIG_DIR": str(moved / ".claude")}}
+    (data_folder / "installed.json").write_text(json.dumps({"files": {"settings.json": record}}))
+    HookMarks(str(data_folder)).record_check("claude", "SessionStart")
+    begin_turn(Claude(moved, project), "Make it pass.", "pytest -q")
+
+    text = json.loads(Codex(home, project).fire("SessionStart", source="startup").out)
+
+    assert 'running "Bash pytest -q".' in text["hookSpecificOutput"]["additionalContext"]
+
+
 def test_what_was_revoked_in_another_client_is_not_the_last_request(
     claude: Claude, next_claude: Claude, home: Path, project: Path
 ):
@@ -467,6 +490,31 @@ def test_what_comes_after_an_end_is_linked_to_it(claude: Claude):
     assert said(FIRST) == ["Retry at most 8 times.", "Done.", "And log each try.", "Logged."]
 
 
+@pytest.mark.parametrize("has_transcript", [True, False])
+def test_an_answer_that_comes_after_the_end_begins_no_session_that_seems_live(
+    has_transcript: bool, claude: Claude, next_claude: Claude
+):
+    claude.turn("Retry at most 8 times.", "Shall I begin?", "p1")
+    claude.fire("UserPromptSubmit", prompt="Yes.", prompt_id="p2")
+    claude.ask("Yes.", "p2")
+    claude.fire("SessionEnd", reason="other")
+    if has_transcript:
+        claude.answer("Done, in retry.py.")
+    claude.fire("Stop", prompt_id="p2", last_assistant_message="Done, in retry.py.")
+
+    text = handed(next_claude.fire("SessionStart", source="startup"))
+    listed = run_process("session", "list", "--json", cwd=claude.project)
+    sessions = json.loads(listed.out)["sessions"]
+
+    assert [session["status"] for session in sessions] == ["ended", "ended"]
+    assert said(FIRST)[-2:] == ["Yes.", "Done, in retry.py."]
+    assert "> Yes." in text
+    assert "Done, in retry.py." in text
+    next_claude.answer("Written again.")  # and read at the next start, which adds nothing to it
+    next_claude.fire("SessionStart", source="clear")
+    assert said(FIRST).count("Done, in retry.py.") == 1
+
+
 def test_secrets_are_masked_on_the_way_in(claude: Claude):
     secret = "ghp_" + "a1B2" * 9
     claude.turn(f"Use {secret} for the push.", f"I used {secret}.", "p1")
@@ -477,13 +525,6 @@ def test_secrets_are_masked_on_the_way_in(claude: Claude):
 
 
 # --- where hooks work -----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def data_folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "holdfast"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder
 
 
 def test_in_a_folder_without_consent_a_hook_does_nothing(
@@ -547,6 +588,66 @@ def test_a_folder_that_is_gone_is_captured_only_if_it_was_before(
 
     assert said(FIRST) == ["Retry at most 8 times.", "Done.", "And log each try."]
     assert stored(SECOND) == []
+
+
+@pytest.mark.parametrize("program", [Claude, Codex])
+def test_a_repository_without_consent_below_one_with_it_is_not_read(
+    program: type[Claude] | type[Codex],
+    home: Path,
+    next_claude: Claude,
+    data_folder: Path,
+):
+    Enrolment(str(data_folder)).add(str(next_claude.project))
+    HookMarks(str(data_folder)).record_check("codex", "SessionStart")
+    nested = next_claude.project / "vendor" / "secret"
+    (nested / ".git").mkdir(parents=True)
+    say_unheard(program(home, nested), "A private thing.")
+
+    assert handed(next_claude.fire("SessionStart", source="startup")) == ""
+    assert list_places() == []
+
+    shutil.rmtree(nested)  # a folder that is gone proves nothing
+    assert handed(next_claude.fire("SessionStart", source="clear")) == ""
+    assert list_places() == []
+
+
+@pytest.mark.parametrize("program", [Claude, Codex])
+def test_a_session_of_a_linked_worktree_below_belongs_there(
+    program: type[Claude] | type[Codex],
+    home: Path,
+    next_claude: Claude,
+    data_folder: Path,
+):
+    """Its transcript is read at a start in the main one."""
+    project = next_claude.project
+    Enrolment(str(data_folder)).add(str(project))
+    HookMarks(str(data_folder)).record_check("codex", "SessionStart")
+    linked = project / ".wt" / "feat"
+    git_dir = project / ".git" / "worktrees" / "feat"
+    linked.mkdir(parents=True)
+    git_dir.mkdir(parents=True)
+    (linked / ".git").write_text(f"gitdir: {git_dir}\n")
+    (git_dir / "gitdir").write_text(f"{linked}/.git\n")
+    (git_dir / "commondir").write_text("../..\n")
+    (git_dir / "HEAD").write_text("ref: refs/heads/feat\n")
+    say_unheard(program(home, linked), "Rename the table.")
+
+    assert handed(next_claude.fire("SessionStart", source="startup")) == ""
+    assert list_places() == [(str(linked), "feat")]
+
+
+def say_unheard(program: Claude | Codex, text: str) -> None:
+    """A request that no hook tells of."""
+    if isinstance(program, Claude):
+        program.ask(text, "p1")
+    else:
+        program.complete("UserMessage", "t1", content=[{"type": "text", "text": text}])
+
+
+def list_places() -> list[tuple[str | None, str | None]]:
+    with App() as app:
+        sessions = app.run(app.scope.sessions.list_all_sessions())
+    return [(session.worktree, session.git_branch) for session in sessions]
 
 
 def test_a_session_that_is_off_is_kept_out_of_everything(claude: Claude, next_claude: Claude):
@@ -652,6 +753,46 @@ def test_a_transcript_that_has_not_changed_is_not_read_again(
     os.utime(claude.path)
     next_claude.fire("SessionStart", source="clear")
     assert said(FIRST) == ["Retry at most 8 times.", "Written in the same moment."]
+
+
+def test_a_session_that_is_resumed_is_read_however_old_it_is(
+    claude: Claude, next_claude: Claude, data_folder: Path
+):
+    """It was killed long ago; at any other start it is too old."""
+    row = {"since": time.time() - 60 * 86_400}
+    folders = {"folders": {str(claude.project): row}}
+    (data_folder / "folders.json").write_text(json.dumps(folders))
+    claude.fire("UserPromptSubmit", prompt="Retry at most 8 times.", prompt_id="p1")
+    claude.ask("Retry at most 8 times.", "p1")
+    claude.answer("I have begun with retry.py.")
+    long_ago = time.time() - 31 * 86_400
+    os.utime(claude.path, (long_ago, long_ago))
+
+    next_claude.fire("SessionStart", source="startup")
+    assert said(FIRST) == ["Retry at most 8 times."]
+    claude.fire("SessionStart", source="resume")
+    assert said(FIRST) == ["Retry at most 8 times.", "I have begun with retry.py."]
+
+
+def test_all_sessions_that_no_hook_reported_arrive_over_the_next_starts_each_once(
+    claude: Claude, home: Path, project: Path, data_folder: Path
+):
+    """More than are read at one start, of two clients."""
+    HookMarks(str(data_folder)).record_check("codex", "SessionStart")
+    for number in range(60):
+        name = f"{number:04}{OLDER[4:]}"
+        Claude(home, project, name).ask(f"Request {number}.", "p1")
+        say_unheard(Codex(home, project, name), f"Request {number}.")
+
+    arrived: list[int] = []
+    while len(arrived) < 10 and arrived[-1:] != [120]:
+        assert claude.fire("SessionStart", source="startup").code == 0
+        arrived.append(len(list_places()))
+
+    assert arrived[-1] == 120
+    claude.fire("SessionStart", source="clear")
+    with App() as app:
+        assert app.count().stored == 120
 
 
 def test_sessions_that_no_hook_reported_begin_in_their_order(

@@ -111,11 +111,22 @@ class RequestReader:
             return found
         return await self._find_message(before.session_id)
 
-    async def find_answer(self, request: LastRequest | None) -> LastAnswer | None:
+    async def find_answer(
+        self, request: LastRequest | None, own_id: str | None
+    ) -> LastAnswer | None:
         """To the last request, where its session was left with one."""
         if request is None:
             return None
-        return await self._find_message(request.session_id, after=request.sequence)
+        found = await self._find_message(request.session_id, after=request.sequence)
+        for session_id in await self._list_continuations(request.session_id, own_id):
+            found = await self._find_message(session_id) or found
+        return found
+
+    async def _list_continuations(self, session_id: str, own_id: str | None) -> list[str]:
+        """What was linked to a session: an answer may come after the end of its session."""
+        thread = [session.id for session in await self.sessions.list_thread(session_id)]
+        since = thread[thread.index(session_id) + 1 :]
+        return since[: since.index(own_id)] if own_id in since else since
 
     async def _find_message(
         self, session_id: str, *, after: int = 0, below: int | None = None

@@ -161,7 +161,7 @@ class Gatherer:
         return {
             "question": await requests.find_question(request, before),
             "before": before,
-            "answer": await requests.find_answer(request),
+            "answer": await requests.find_answer(request, wanted.session_id),
             "earlier": await requests.list_earlier(request, before),
         }
 

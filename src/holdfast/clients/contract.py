@@ -71,6 +71,7 @@ START, PROMPT, CALL, TURN_END, SUBAGENT_END, END = (
 TURN = "turn"
 # What a client calls the beginning of a window that a compaction left, as the source of a hook.
 COMPACTED = "compact"
+RESUMED = "resume"  # and that of one that goes on
 # The name of a session that `init` and `doctor` make up to see whether an installed hook answers.
 CHECK_ID = "holdfast-check"
 # In the parts of an event: the keys of the requests that it takes back, or that are not after all.
@@ -159,7 +160,7 @@ def parse_change(
     change = None
     if client.MOMENTS.get(event_name) == END:
         change = SESSION_ENDED
-    elif event_name == STARTED and payload.get("source") == "resume":
+    elif event_name == STARTED and payload.get("source") == RESUMED:
         change = SESSION_RESUMED
     if change is None:
         return None

@@ -19,13 +19,13 @@ from types import MappingProxyType
 from typing import Any
 
 from holdfast.clients.errors import SettingsFileBusyError, SettingsFileError
+from holdfast.clients.recorded import RECORD, RECORD_BYTES
 from holdfast.clients.setup import MAX_BYTES, ConfigEdit
 from holdfast.errors import HoldfastError
 from holdfast.ground import files
 from holdfast.ground.frozen import dataclass
 
-RECORD, BACKUPS = "installed.json", "backups"
-RECORD_BYTES = 1 << 20
+BACKUPS = "backups"
 TRIES = 5
 OWN_FILE, SHARED_FILE = 0o600, 0o644
 

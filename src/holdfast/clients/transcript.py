@@ -48,9 +48,19 @@ if TYPE_CHECKING:
             """The transcript that a hook named, and those of the session's subagents."""
 
         def list_transcripts(
-            self, folder: str, home: str, since: float
+            self, folder: str, home: str, since: float, environment: Mapping[str, str] = ...
         ) -> Iterable[TranscriptFile]:
-            """Those of a working tree that changed since then (seconds), newest first."""
+            """Those that may be of a folder and changed since then (seconds), newest first.
+
+            The environment may say that the client keeps its files elsewhere than at home. Where
+            names tell enough, no file is opened: there may be thousands.
+            """
+
+        def identify(self, found: TranscriptFile, folder: str) -> bool:
+            """Whether it is a session's own and began in that folder or below.
+
+            Changes it: notes where exactly that was, as far as it is written.
+            """
 
         def read(self, path: str, cursor: Cursor, most_bytes: int) -> Batch:
             """What came after the cursor; an empty cursor stands before the first record."""
@@ -64,7 +74,6 @@ if TYPE_CHECKING:
 
 MARK_BYTES = 512  # before a cursor, by which a file that was replaced is noticed
 MOST_JOINTS = 1000  # places in a damaged line at which a whole record may begin
-MOST_FOUND = 50
 MOST_LOOKED_AT = 500
 MOST_SUBAGENTS = 200
 HEAD_BYTES = 1 << 16
@@ -79,14 +88,16 @@ CUT_OFF, INTERRUPTED, FAILED, UNKNOWN = "cut off", "interrupted", "failed", "unk
 
 
 class TranscriptFile:
-    """A transcript on the disk, and the session that it is about."""
+    """A transcript on the disk, the session that it is about, and where that began."""
 
-    __slots__ = ("changed_at", "native_id", "path")
+    __slots__ = ("changed_at", "cwd", "git_branch", "native_id", "path")
 
-    def __init__(self, native_id: str, path: str, changed_at: float):
+    def __init__(self, native_id: str, path: str, changed_at: float, cwd: str | None = None):
         self.native_id = native_id
         self.path = path
         self.changed_at = changed_at
+        self.cwd = cwd
+        self.git_branch: str | None = None
 
 
 class Record:
@@ -466,7 +477,7 @@ def list_names(folder: str) -> list[str]:
 
 
 def list_changed(paths: Iterable[str], since: float) -> list[tuple[float, str]]:
-    """Those that changed since then, newest first, no more than are worth a look."""
+    """Those that changed since then, newest first."""
     changed = []
     for path in paths:
         try:
@@ -476,7 +487,7 @@ def list_changed(paths: Iterable[str], since: float) -> list[tuple[float, str]]:
         if changed_at >= since:
             changed.append((changed_at, path))
     changed.sort(reverse=True)
-    return changed[:MOST_LOOKED_AT]
+    return changed
 
 
 def list_newest(folder: str) -> list[str]:

@@ -1166,6 +1166,25 @@ begin
 end
 $$;
 
+-- list_captures
+-- The same of many sessions of a client; their ids are a JSON list.
+create or replace function context.list_captures(p_workspace text, p_developer text, p_client text, p_ids text)
+returns table (native_id text, state text)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select c.native_id, c.state::text
+        from jsonb_array_elements_text(p_ids::jsonb) given (id)
+        cross join lateral (
+            select known.native_id, known.state from context.captures known
+            where known.workspace_id = p_workspace and known.developer_id = p_developer
+              and known.client = p_client and known.native_id = given.id and known.source = ''
+            limit 1
+        ) c;
+end
+$$;
+
 -- save_capture
 -- Only on top of the revision that was read (0 where there was none); no row where another process was faster.
 create or replace function context.save_capture(

@@ -506,6 +506,13 @@ returning id;
 select state, revision from captures
 where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4 and source = ?5;
 
+-- list_captures
+-- The same of many sessions of a client; their ids are a JSON list.
+select c.native_id, c.state
+from json_each(?4) given
+cross join captures c on c.workspace_id = ?1 and c.developer_id = ?2 and c.client = ?3
+  and c.native_id = given.value and c.source = '';
+
 -- save_capture
 -- Only on top of the revision that was read (0 where there was none); no row where another process was faster.
 update captures set state = ?6, revision = revision + 1, updated_at = now_utc()

@@ -132,6 +132,13 @@ class SessionStore:
         rows = await self.database.read(query, *self.owner, client, native_id)
         return get_first(rows)
 
+    async def find_last_native_id(self, client: str, native_id: str) -> str | None:
+        """The id of the last session that a client calls by its own id, open or not."""
+        row = await self.find_last_native(client, native_id)
+        if row is None:
+            return None
+        return _get_id(row)
+
     async def list_open(self, worktree: str) -> list[Row]:
         return await self.database.read(QUERIES["open_sessions"], *self.owner, worktree)
 
@@ -407,6 +414,14 @@ class SessionStore:
             return {}, 0
         text, revision = row
         return json.loads(text), int(revision)
+
+    async def list_captures(
+        self, client: str, native_ids: Sequence[str]
+    ) -> dict[str, dict[str, Any]]:
+        """The states of those of a client's sessions of which one was saved, by native id."""
+        query = QUERIES["list_captures"]
+        rows = await self.database.read(query, *self.owner, client, json.dumps(list(native_ids)))
+        return {native_id: json.loads(text) for native_id, text in rows}
 
     async def save_capture(
         self,

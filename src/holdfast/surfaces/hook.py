@@ -22,6 +22,7 @@ from holdfast.clients.contract import (
     CONTENT_BYTES,
     END,
     PROMPT,
+    RESUMED,
     SESSION_ENDED,
     SESSION_RESUMED,
     START,
@@ -256,21 +257,24 @@ def _read_transcripts(
     try:
         if not _is_spool_free(app):  # what waits there came first
             return False
-        _read_at(moment, app, client, origin, str(path))
+        is_resumed = payload.get("source") == RESUMED
+        _read_at(moment, app, client, origin, str(path), is_resumed=is_resumed)
     except Exception as error:
         _log_failure(error, client.NAME)
         return not isinstance(error, Unavailable)
     return True
 
 
-def _read_at(moment: str, app: App, client: Client, origin: HookOrigin, path: str) -> None:
+def _read_at(
+    moment: str, app: App, client: Client, origin: HookOrigin, path: str, *, is_resumed: bool
+) -> None:
     if moment == PROMPT and not app.run(capture.has_news(app, client, origin, path)):
         return
     from holdfast.usecases import catching_up  # few prompts come after something unread
 
     seconds = READ_TRANSCRIPTS_SECONDS
     if moment == START:
-        app.run(catching_up.catch_up(app, client, origin), seconds)
+        app.run(catching_up.catch_up(app, client, origin, is_resumed=is_resumed), seconds)
         return
     if moment == PROMPT:
         seconds = WAIT_SECONDS
@@ -449,6 +453,7 @@ def _keep_without_home(event: HookEvent, reason: str) -> None:
     settings, wrong = _load_settings(HOLDFAST_HOME=os.sep)  # nothing is written there
     guessed = [name for name in FOUND_AT_HOME if not os.environ.get(name)]
     record = capture.make_record(event, settings, {*wrong, *guessed})
+    record = capture.mark_unasked(record, event.cwd)
     place = keep_without_home(record, reason, lock_seconds=WAIT_SECONDS)
     _report(f"{reason} Until then an event waits in {place}.")
 

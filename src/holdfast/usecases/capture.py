@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from holdfast.storage.database import Database
 
 NEWS_BYTES = 1 << 18  # of a transcript that are looked through before a prompt
+# In a record that was kept while no data folder was known: nobody was asked whether it is wanted.
+UNASKED = "unasked"
 OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
 OWNER_SETTINGS = {"HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER"}
 
@@ -74,6 +76,22 @@ def is_wanted(settings: Settings, origin: HookOrigin) -> bool:
     if not os.path.isdir(origin.cwd):
         return True
     return Enrolment(settings.home).find(locate_worktree(origin.cwd)) is not None
+
+
+def mark_unasked(record: dict[str, Any], folder: str) -> dict[str, Any]:
+    """Of a folder that is gone it cannot be found out later to which repository it belonged."""
+    if os.path.isdir(folder):
+        return {**record, UNASKED: True}
+    return {**record, UNASKED: True, "worktree": None}
+
+
+def is_agreed(home: str, record: dict[str, Any]) -> bool:
+    """Whether a record is stored now that a data folder is known; most were asked about before."""
+    if not record.get(UNASKED):
+        return True
+    if OffSessions(home).has(record["client"], record["native_id"]):
+        return False
+    return Enrolment(home).find(record["worktree"]) is not None
 
 
 async def is_known(app: App, origin: HookOrigin) -> bool:
@@ -182,7 +200,8 @@ async def store_record(database: Database, owner: Owner, record: dict[str, Any])
         await _store_unmatched(store, record, event)
         return
     if session_id is None:
-        session_id = await start_session(store, describe_session(record))
+        await _append_to_new(store, record, event)
+        return
     try:
         await store.append_events(session_id, [event], None)
     except EventConflictError:
@@ -190,8 +209,7 @@ async def store_record(database: Database, owner: Owner, record: dict[str, Any])
             raise
         # Delivered twice, or in the transcript's words before: the first one counts.
     except SessionEndedError:  # between the look-up and the append
-        session_id = await start_session(store, describe_session(record))
-        await store.append_events(session_id, [event], None)
+        await _append_to_new(store, record, event)
 
 
 async def _store_unmatched(
@@ -208,10 +226,30 @@ async def _store_unmatched(
             return
         session_id = await inside.find_native_id(*native)
         if session_id is None:
-            session_id = await start_session(inside, describe_session(record))
-        await inside.append_events(session_id, [event], None)
+            await _append_to_new(inside, record, event)
+        else:
+            await inside.append_events(session_id, [event], None)
 
     await store.in_transaction(store_once)
+
+
+async def _append_to_new(store: SessionStore, record: dict[str, Any], event: CheckedEvent) -> None:
+    """An answer alone is the end of a turn that its session did not wait for."""
+    fields = describe_session(record)
+    is_late = event.type == "model_message" and await has_ended(store, fields)
+    session_id = await start_session(store, fields)
+    try:
+        await store.append_events(session_id, [event], None)
+    except EventConflictError:
+        if not await store.has_event(event.id):
+            raise
+    if is_late:
+        await store.end_session(session_id)
+
+
+async def has_ended(store: SessionStore, fields: dict[str, Any]) -> bool:
+    """Whether one of this native id was there before; asked where none is open."""
+    return await store.find_last_native(fields["client"], fields["native_id"]) is not None
 
 
 async def _store_change(store: SessionStore, record: dict[str, Any]) -> None:
@@ -247,7 +285,7 @@ def describe_session(record: dict[str, Any]) -> dict[str, Any]:
 
 async def start_session(store: SessionStore, fields: dict[str, Any]) -> str:
     """One that continues the last of the same native id, where there is one."""
-    if await store.find_last_native(fields["client"], fields["native_id"]) is None:
+    if not await has_ended(store, fields):
         return await store.start_session(**fields)
     from holdfast.sessions import changing  # only where a client goes on after an end
 

@@ -9,17 +9,21 @@ import os
 import time
 
 from holdfast.clients import find_client, get_reader
-from holdfast.errors import StoreBusyError
+from holdfast.clients.contract import make_storable
+from holdfast.clients.recorded import list_environments
+from holdfast.errors import InvalidValueError, StoreBusyError
 from holdfast.storage.enrolment import Enrolment
 from holdfast.storage.hook_marks import HookMarks
 from holdfast.storage.off_sessions import OffSessions
 from holdfast.storage.processes import Processes
 from holdfast.usecases import capture, transcripts
-from holdfast.usecases.location import locate_branch, locate_worktree
+from holdfast.usecases.location import check_branch, locate_branch, locate_worktree
 from holdfast.usecases.transcripts import CapturedSession
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from holdfast.app import App
     from holdfast.clients.contract import Client, HookOrigin
     from holdfast.clients.transcript import TranscriptFile
@@ -29,31 +33,135 @@ if TYPE_CHECKING:
 
 LOOK_BACK_SECONDS = 30 * 24 * 3600.0
 BY_HAND_SECONDS = 24 * 3600.0  # where somebody has wired hooks, and did not say since when
+MOST_SESSIONS = 50  # of a client that are read at one start; the next ones read the others
+LOOK_SECONDS = 0.5  # for finding out which they are
 CATCH_UP_SECONDS = 2.0
 NEWEST_SECONDS = 0.5  # of which, for the newest transcript
 READ_UP_TO = "read_up_to"  # in the state of a session: when its transcript had changed last
 
 
-async def catch_up(app: App, client: Client, origin: HookOrigin) -> None:
+async def catch_up(
+    app: App, client: Client, origin: HookOrigin, *, is_resumed: bool = False
+) -> None:
     """Store what the transcripts of this folder's sessions have and the log has not.
 
     A client that was killed said nothing at its end, and a hook may have found no program. Whoever
     goes on may do so in another client, so those of all that were set up are read, its own first.
+    `is_resumed`: the client goes on with this session, so its transcript is read, however old.
     """
     worktree = locate_worktree(origin.cwd)
-    enrolled = Enrolment(app.settings.home).find(worktree)
-    if enrolled is None or worktree is None:
+    since = _find_since(app.settings.home, worktree)
+    if since is None or worktree is None:
         return
-    since = float(enrolled["since"])
-    look_back = LOOK_BACK_SECONDS if since else BY_HAND_SECONDS
-    since = max(since, time.time() - look_back)
     store = app.scope.session_store
     until = time.monotonic() + CATCH_UP_SECONDS  # opening the store may have taken long
+    resumed = origin.native_id if is_resumed else None
     for other in _list_clients(app.settings.home, client):
-        reader = get_reader(other)
-        found = reader.list_transcripts(worktree, _find_person_folder(), since)
-        sessions = [(make_captured(app, other, each.native_id, worktree), each) for each in found]
+        found = _list_transcripts(app.settings.home, other, worktree, since)
+        if other is client and resumed:
+            found = [*_list_own(app.settings.home, client, resumed, worktree), *found]
+        sessions = await _list_sessions(app, other, worktree, found, resumed)
         await _catch_up_with(app, store, sessions, until)
+
+
+def _list_transcripts(
+    home: str, client: Client, worktree: str, since: float
+) -> list[TranscriptFile]:
+    """Newest first, and each session once: from where the client is for this process, and from
+    where `init` found it, because another client may be started without its variables.
+    """
+    reader = get_reader(client)
+    person_folder = os.path.expanduser("~")
+    found: list[TranscriptFile] = []
+    for environment in (os.environ, *list_environments(home, client.NAME)):
+        found += reader.list_transcripts(worktree, person_folder, since, environment)
+    found.sort(key=lambda each: each.changed_at)
+    newest = {each.native_id: each for each in found}
+    return sorted(newest.values(), key=lambda each: each.changed_at, reverse=True)
+
+
+def _list_own(home: str, client: Client, native_id: str, worktree: str) -> list[TranscriptFile]:
+    found = _list_transcripts(home, client, worktree, since=0.0)
+    return [each for each in found if each.native_id == native_id]
+
+
+def _find_since(home: str, worktree: str | None) -> float | None:
+    """From when on transcripts of a working tree are read; None where hooks do nothing."""
+    enrolled = Enrolment(home).find(worktree)
+    if enrolled is None:
+        return None
+    since = float(enrolled["since"])
+    look_back = LOOK_BACK_SECONDS if since else BY_HAND_SECONDS
+    return max(since, time.time() - look_back)
+
+
+async def _list_sessions(
+    app: App, client: Client, folder: str, found: Iterable[TranscriptFile], resumed: str | None
+) -> Found:
+    """The newest that are to be read. Each belongs where it began: below a folder there may be
+    repositories in which hooks do nothing, and other working trees.
+    """
+    reader = get_reader(client)
+    off = OffSessions(app.settings.home)
+    until = time.monotonic() + LOOK_SECONDS
+    sessions: Found = []
+    for each in await _list_unread(app.scope.session_store, client, found):
+        if len(sessions) == MOST_SESSIONS or time.monotonic() > until:
+            break
+        if not reader.identify(each, folder) or off.has(client.NAME, each.native_id):
+            continue
+        worktree = await _find_worktree(app, client, each, is_resumed=each.native_id == resumed)
+        if worktree is None:
+            continue
+        try:
+            captured = make_captured(app, client, each.native_id, worktree, each.git_branch)
+        except InvalidValueError:  # an id that no store keeps
+            continue
+        sessions.append((captured, each))
+    return sessions
+
+
+async def _list_unread(
+    store: SessionStore, client: Client, found: Iterable[TranscriptFile]
+) -> list[TranscriptFile]:
+    """One that was read to its end is not opened again until it changes."""
+    names = {make_storable(each.native_id): each for each in found}
+    states = await store.list_captures(client.NAME, list(names))
+    return [
+        each
+        for native_id, each in names.items()
+        if states.get(native_id, {}).get(READ_UP_TO) != each.changed_at
+    ]
+
+
+async def _find_worktree(
+    app: App, client: Client, found: TranscriptFile, *, is_resumed: bool
+) -> str | None:
+    """Where a transcript is of, if hooks work there and, unless it is resumed now, did so when it
+    changed last.
+
+    Of a folder that is gone only the store knows whether they did.
+    """
+    home = app.settings.home
+    if _is_gone(home, str(found.cwd)):
+        return await _find_stored_worktree(app, client, found.native_id)
+    worktree = locate_worktree(str(found.cwd))
+    since = _find_since(home, worktree)
+    if since is None or (found.changed_at < since and not is_resumed):
+        return None
+    return worktree
+
+
+def _is_gone(home: str, folder: str) -> bool:
+    """And hooks do not work everywhere."""
+    return not os.path.isdir(folder) and Enrolment(home).list_folders() is not None
+
+
+async def _find_stored_worktree(app: App, client: Client, native_id: str) -> str | None:
+    from holdfast.sessions.model import make_session  # few folders are gone
+
+    row = await app.scope.session_store.find_last_native(client.NAME, native_id)
+    return make_session(row).worktree if row else None
 
 
 def _list_clients(home: str, own: Client) -> list[Client]:
@@ -63,12 +171,11 @@ def _list_clients(home: str, own: Client) -> list[Client]:
 
 async def _catch_up_with(app: App, store: SessionStore, sessions: Found, until: float) -> None:
     """Oldest first, as it happened; but the newest is what the next session goes on with."""
-    off = OffSessions(app.settings.home)
     running = Processes(app.settings.home).list_running()
     sessions.sort(key=lambda pair: pair[1].changed_at)
     for session, transcript in sessions:
         limit = until if transcript is sessions[-1][1] else until - NEWEST_SECONDS
-        if time.monotonic() > limit or off.has(session.client.NAME, session.native_id):
+        if time.monotonic() > limit:
             continue
         is_running = any(map(session.is_in, running))
         try:
@@ -85,11 +192,7 @@ async def _catch_up_session(
     *,
     is_running: bool,
 ) -> None:
-    """One that was read to its end is not opened again until it changes."""
     native = session.client.NAME, session.native_id
-    state, _ = await store.find_capture(*native)
-    if state.get(READ_UP_TO) == found.changed_at:
-        return
     is_known = await store.find_native_id(*native) is not None
     main = await transcripts.capture_all(store, session, found.path, until)
     is_whole = time.monotonic() < until
@@ -111,7 +214,7 @@ async def _put_back(store: SessionStore, session: CapturedSession) -> None:
         moment = min(clock.from_text(session.last_at), clock.now())
     except ValueError:  # nothing was read, or no such day exists
         return
-    session_id = await store.find_native_id(session.client.NAME, session.native_id)
+    session_id = await store.find_last_native_id(session.client.NAME, session.native_id)
     if session_id is not None:
         await store.mark_active(session_id, clock.to_text(moment))
 
@@ -128,26 +231,28 @@ async def capture_turn(
         await transcripts.capture_end(store, session, main, is_known=True, is_running=False)
 
 
-def find_transcript(client: Client, native_id: str, worktree: str) -> str | None:
+def find_transcript(home: str, client: Client, native_id: str, worktree: str) -> str | None:
     """The transcript of a session, as far as its client still has it."""
-    found = get_reader(client).list_transcripts(worktree, _find_person_folder(), since=0.0)
-    return next((each.path for each in found if each.native_id == native_id), None)
-
-
-def _find_person_folder() -> str:
-    return os.path.expanduser("~")
+    reader = get_reader(client)
+    own = _list_own(home, client, native_id, worktree)
+    return next((each.path for each in own if reader.identify(each, worktree)), None)
 
 
 def make_captured(
-    app: App, client: Client, native_id: str, worktree: str | None
+    app: App,
+    client: Client,
+    native_id: str,
+    worktree: str | None,
+    git_branch: str | None = None,
 ) -> CapturedSession:
+    """`git_branch`: as its transcript has it; else the one that is checked out now."""
     settings = app.settings
     record = {
         "client": client.NAME,
         "native_id": native_id,
         "user_id": settings.developer,
         "worktree": worktree,
-        "git_branch": locate_branch(worktree),
+        "git_branch": check_branch(git_branch) or locate_branch(worktree),
     }
     return CapturedSession(
         client,

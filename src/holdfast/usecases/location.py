@@ -19,7 +19,12 @@ def locate_branch(worktree: str | None) -> str | None:
     """The branch that is checked out now, read from git's files, or None."""
     if worktree is None:
         return None
+    return check_branch(find_branch(worktree))
+
+
+def check_branch(name: str | None) -> str | None:
+    """None where it cannot be stored."""
     try:
-        return rules.check_optional_label("git_branch", find_branch(worktree))
+        return rules.check_optional_label("git_branch", name)
     except InvalidValueError:
         return None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from holdfast.sessions.model import Session
     from holdfast.sessions.service import SessionService
 
-NOTHING_ASKED = "(nothing asked yet)"
+NOTHING_ASKED, NEVER_ASKED = "(nothing asked yet)", "(nothing asked)"
 
 
 async def find_titles(service: SessionService, sessions: Sequence[Session]) -> dict[str, str]:
@@ -25,4 +25,6 @@ async def find_title(service: SessionService, session: Session) -> str:
 
 def _describe_kind(session: Session) -> str:
     """A session that a client has begun is of no other kind than the client."""
-    return NOTHING_ASKED if session.chatmode == session.client else session.chatmode
+    if session.chatmode != session.client:
+        return session.chatmode
+    return NOTHING_ASKED if session.ended_at is None else NEVER_ASKED

@@ -72,6 +72,7 @@ async def _switch_on(app: App, native: Native, worktree: str) -> SwitchedSession
     if session is not None and session.worktree is not None:
         worktree = session.worktree
     await _skip_transcripts(app, native, worktree)
+    await app.drain()  # while it is off: what waits without a data folder was said meanwhile
     await app.scope.session_store.show_session(*native)
     OffSessions(app.settings.home).remove(*native)
     return switched
@@ -83,7 +84,7 @@ async def _skip_transcripts(app: App, native: Native, worktree: str) -> None:
     if client is None:
         return
     captured = catching_up.make_captured(app, client, native_id, worktree)
-    path = catching_up.find_transcript(client, native_id, worktree)
+    path = catching_up.find_transcript(app.settings.home, client, native_id, worktree)
     await transcripts.skip_all(app.scope.session_store, captured, path)
 
 

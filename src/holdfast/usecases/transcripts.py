@@ -286,7 +286,10 @@ async def _store_batch(
     session_id = await store.find_native_id(*native)
     if session_id is None:
         events = await _leave_out_stored(store, events)
+    is_late = False
     if events and session_id is None:
+        has_request = any(event.type == "user_message" for event in events)
+        is_late = not has_request and await capture.has_ended(store, session.fields)
         session_id = await capture.start_session(store, session.fields)
     for start in range(0, len(events), rules.EVENTS_PER_CALL):
         part = events[start : start + rules.EVENTS_PER_CALL]
@@ -295,6 +298,8 @@ async def _store_batch(
         for event_ids, is_rewound in _list_changed(event):
             stored = await _list_stored(store, native, event_ids)
             await capture.mark_rewound(store, str(session_id), stored, is_rewound)
+    if is_late:  # the rest of a turn that the end of its session did not wait for
+        await store.end_session(session_id)
     for name, state, revision in saved:
         if not await store.save_capture(*native, state, revision, name):
             raise make_raced_error(session.native_id)

@@ -25,7 +25,6 @@ from holdfast.clients.contract import RESTORED, describe_agent, make_key, name_p
 from holdfast.clients.transcript import (
     CUT_OFF,
     INTERRUPTED,
-    MOST_FOUND,
     UNKNOWN,
     Batch,
     TranscriptFile,
@@ -62,9 +61,11 @@ MOST_PROMPTS = 100  # that a rewind can take back
 MOST_STEPS = 50  # from a line up to one that has the id of its turn
 FIRST_LOOK_BYTES = 1 << 14  # how far back the line is looked for that a prompt follows
 REWIND_BYTES = 8 << 20  # and how far at most
-PROBE_BYTES = 4 << 20  # of a file, in which its first prompt is looked for
+PROBE_BYTES = 4 << 20  # of a file, in which its first prompt is looked for, and its folder
+MOST_ORIGINS = 50  # files in which the original of a fork is looked for
 ORIGIN_BYTES = 32 << 20  # of another file, in which the last turn that a fork copied is looked for
-CWD = b'"cwd":"'
+CWD, BRANCH = b'"cwd":"', b'"gitBranch":"'
+DETACHED = "HEAD"  # in the place of a branch
 MODE = b'"permissionMode":"'
 TURN = b'"turnPosition"'  # in a line that begins a turn
 FOLDER_CHARS = 200  # a longer name is cut, and a hash follows
@@ -87,20 +88,49 @@ def find_sources(native_id: str, path: str) -> list[str]:
     return [path, *list_newest(os.path.join(path.removesuffix(".jsonl"), "subagents"))]
 
 
-def list_transcripts(folder: str, home: str, since: float) -> Iterable[TranscriptFile]:
-    base = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+def list_transcripts(
+    folder: str, home: str, since: float, environment: Mapping[str, str] = os.environ
+) -> Iterable[TranscriptFile]:
+    base = environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
     projects = os.path.join(base, "projects")
-    name = "".join(char if char.isascii() and char.isalnum() else "-" for char in folder)
+    name = _name_project(folder)
     paths = []
     for other in list_names(projects):
         if other.startswith(name[:FOLDER_CHARS]):
             paths += _list_main(os.path.join(projects, other))
-    found: list[TranscriptFile] = []
-    for changed_at, path in list_changed(paths, since):
-        if len(found) < MOST_FOUND and _is_about(path, folder, name):
-            native_id = os.path.basename(path).removesuffix(".jsonl")
-            found.append(TranscriptFile(native_id, path, changed_at))
-    return found
+    return [
+        TranscriptFile(os.path.basename(path).removesuffix(".jsonl"), path, changed_at)
+        for changed_at, path in list_changed(paths, since)
+    ]
+
+
+def _name_project(folder: str) -> str:
+    """As the client does: a dash for each unit of UTF-16 that is no letter or digit of ASCII."""
+    chars = []
+    for char in folder:
+        is_kept = char.isascii() and char.isalnum()
+        units = len(char.encode("utf-16-le", "surrogatepass")) // 2
+        chars.append(char if is_kept else "-" * units)
+    return "".join(chars)
+
+
+def identify(found: TranscriptFile, folder: str) -> bool:
+    """By the folder that the file names; other paths have the same name once it is simplified.
+
+    A long first request comes before that, and a file without it has nothing that was said.
+    """
+    head = read_head(found.path)
+    if CWD not in head:
+        head = read_head(found.path, PROBE_BYTES)
+    _, _, rest = head.partition(CWD)
+    cwd = _read_text(rest)
+    if cwd is None or not (is_inside(cwd, folder) or is_inside(os.path.realpath(cwd), folder)):
+        return False
+    found.cwd = cwd
+    _, _, named = rest.partition(b"\n")[0].partition(BRANCH)
+    branch = _read_text(named)
+    found.git_branch = None if branch == DETACHED else branch
+    return True
 
 
 def _list_main(folder: str) -> list[str]:
@@ -108,18 +138,14 @@ def _list_main(folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in names if not name.startswith("agent-")]
 
 
-def _is_about(path: str, folder: str, name: str) -> bool:
-    """By the folder that the file names; other paths have the same name once it is simplified."""
-    head = read_head(path)
-    at = head.find(CWD)
-    if at < 0:
-        return os.path.basename(os.path.dirname(path)) == name
-    text = head[at + len(CWD) - 1 :].decode("utf-8", "replace")
+def _read_text(data: bytes) -> str | None:
+    """The rest of a JSON text, up to its quotation mark."""
+    text = '"' + data.decode("utf-8", "replace")
     try:
-        cwd, _ = json.JSONDecoder().raw_decode(text)
+        value, _ = json.JSONDecoder().raw_decode(text)
     except ValueError:
-        return False
-    return is_inside(cwd, folder) or is_inside(os.path.realpath(cwd), folder)
+        return None
+    return str(value) or None
 
 
 def is_planning(payload: Mapping[str, Any]) -> bool:
@@ -226,7 +252,7 @@ class ClaudeReading(TranscriptReading):
         turns = (line for line in reversed(copied) if self._find_turn(line))
         last = parse_line(next(turns, b"")) or {}
         others = [path for path in _list_main(os.path.dirname(self.path)) if path != self.path]
-        for _, path in list_changed(others, 0.0)[:MOST_FOUND]:
+        for _, path in list_changed(others, 0.0)[:MOST_ORIGINS]:
             if _is_own_turn(path, _make_needle(last.get("uuid"))):
                 return os.path.basename(path).removesuffix(".jsonl")
         return None

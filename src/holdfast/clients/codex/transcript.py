@@ -22,7 +22,6 @@ from holdfast.clients.transcript import (
     CUT_OFF,
     FAILED,
     INTERRUPTED,
-    MOST_FOUND,
     MOST_LOOKED_AT,
     MOST_SUBAGENTS,
     Batch,
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
 HEAD_BYTES = 250  # of a line, in which its type is found
 OWNER_BYTES = 4096  # of a file, in which its session and its folder are named
 CWD = b'"cwd":"'
+ID_CHARS = 36
 FIRST_LINE_BYTES = 1 << 20  # it has the model's instructions
 KEPT_TYPES = (b"session_meta", b"compacted", b"")  # or none is found
 ITEM_BYTES = 400  # of a line, in which the type of its item is found
@@ -132,22 +132,38 @@ def _is_child(path: str, native_id: str) -> bool:
     return session in head and b'"parent_thread_id":"' in head
 
 
-def list_transcripts(folder: str, home: str, since: float) -> Iterable[TranscriptFile]:
-    base = os.environ.get("CODEX_HOME") or os.path.join(home, ".codex")
+def list_transcripts(
+    folder: str, home: str, since: float, environment: Mapping[str, str] = os.environ
+) -> Iterable[TranscriptFile]:
+    base = environment.get("CODEX_HOME") or os.path.join(home, ".codex")
     days = _list_days(os.path.join(base, "sessions"), _format_day(since - DAY_SECONDS))
     paths = [path for day in days for path in _list_rollouts(day)]
     found: dict[str, TranscriptFile] = {}
     for changed_at, path in list_changed(paths, since):
-        if len(found) == MOST_FOUND:
-            break
-        if not _may_be_about(path, folder):
-            continue
-        owner = as_object(read_first_line(path, FIRST_LINE_BYTES).get("payload"))
-        native_id = owner.get("id")
-        is_main = not owner.get("parent_thread_id") and isinstance(native_id, str)
-        if is_main and is_inside(owner.get("cwd"), folder):
-            found.setdefault(str(native_id), TranscriptFile(str(native_id), path, changed_at))
+        native_id = _read_name(path)
+        found.setdefault(native_id, TranscriptFile(native_id, path, changed_at))
     return list(found.values())
+
+
+def _read_name(path: str) -> str:
+    """The id of the thread: `rollout-`, a time, the id, and after a rewind another one."""
+    name = os.path.basename(path).removesuffix(".jsonl").partition("_")[0]
+    return name[-ID_CHARS:]
+
+
+def identify(found: TranscriptFile, folder: str) -> bool:
+    if not _may_be_about(found.path, folder):
+        return False
+    owner = as_object(read_first_line(found.path, FIRST_LINE_BYTES).get("payload"))
+    native_id, cwd = owner.get("id"), owner.get("cwd")
+    if owner.get("parent_thread_id") or not isinstance(native_id, str):
+        return False
+    if not is_inside(cwd, folder):
+        return False
+    branch = as_object(owner.get("git")).get("branch")
+    found.native_id, found.cwd = native_id, str(cwd)
+    found.git_branch = branch if isinstance(branch, str) else None
+    return True
 
 
 def is_planning(payload: Mapping[str, Any]) -> bool:

@@ -18,7 +18,6 @@ from holdfast.clients.gemini import describe_outcome, join_text
 from holdfast.clients.transcript import (
     FAILED,
     INTERRUPTED,
-    MOST_FOUND,
     UNKNOWN,
     Batch,
     TranscriptFile,
@@ -84,40 +83,52 @@ def _measure(path: str) -> int:
         return 0
 
 
-def list_transcripts(folder: str, home: str, since: float) -> Iterable[TranscriptFile]:
-    base = os.environ.get("GEMINI_CLI_HOME") or home
+def list_transcripts(
+    folder: str, home: str, since: float, environment: Mapping[str, str] = os.environ
+) -> Iterable[TranscriptFile]:
+    base = environment.get("GEMINI_CLI_HOME") or home
     root = os.path.join(base, ".gemini")
-    paths = []
-    for project in _list_projects(root, folder):
+    began_in = {}
+    for project, cwd in _list_projects(root, folder):
         chats = os.path.join(root, "tmp", project, "chats")
         names = [name for name in list_names(chats) if name.startswith("session-")]
-        paths += [os.path.join(chats, name) for name in names if name.endswith(".jsonl")]
+        paths = [os.path.join(chats, name) for name in names if name.endswith(".jsonl")]
+        began_in.update(dict.fromkeys(paths, cwd))
     found: dict[str, TranscriptFile] = {}
-    for changed_at, path in list_changed(paths, since):
+    for changed_at, path in list_changed(began_in, since):
         native_id = read_first_line(path).get("sessionId")
-        if not isinstance(native_id, str) or len(found) == MOST_FOUND:
+        if not isinstance(native_id, str):
             continue
         known = found.get(native_id)
         if known is None:
-            found[native_id] = TranscriptFile(native_id, path, changed_at)
+            found[native_id] = TranscriptFile(native_id, path, changed_at, began_in[path])
         elif _measure(path) > _measure(known.path):
             known.path = path
     return list(found.values())
 
 
-def _list_projects(root: str, folder: str) -> list[str]:
-    """The names that the client has given to a working tree and the folders in it."""
+def identify(found: TranscriptFile, folder: str) -> bool:
+    """Its project was looked up when it was found."""
+    return is_inside(found.cwd, folder)
+
+
+def _list_projects(root: str, folder: str) -> list[tuple[str, str]]:
+    """The names that the client has given to a working tree and the folders in it, and these."""
     data = read_head(os.path.join(root, "projects.json"), PROJECTS_BYTES)
     try:
         known = as_object(as_object(json.loads(data)).get("projects"))
     except (ValueError, RecursionError):
         known = {}
-    names = {str(name) for path, name in known.items() if is_inside(path, folder)}
+    folders = {str(name): path for path, name in known.items()}
     for name in list_names(os.path.join(root, "tmp")):
         marker = read_head(os.path.join(root, "tmp", name, ".project_root"))
-        if is_inside(marker.decode("utf-8", "replace").strip(), folder):
-            names.add(name)
-    return sorted(name for name in names if os.path.basename(name) == name)
+        if marker:
+            folders[name] = marker.decode("utf-8", "replace").strip()
+    return sorted(
+        (name, path)
+        for name, path in folders.items()
+        if is_inside(path, folder) and os.path.basename(name) == name
+    )
 
 
 def is_planning(payload: Mapping[str, Any]) -> bool:

@@ -30,6 +30,7 @@ from holdfast.clients.transcript import (
     Record,
     TranscriptFile,
     as_object,
+    is_inside,
     make_call,
     make_end,
     parse_line,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 MOST_MESSAGES = 500
 MOST_SOURCES = 1000
-MOST_SESSIONS = 50
+MOST_SESSIONS = 10_000
 MOST_PROMPTS = 50  # of which it is checked whether the person has taken them back
 PART_BYTES = 8 << 20
 DENIED = ("The user rejected permission", "The user has specified a rule which prevents")
@@ -67,19 +68,29 @@ def find_sources(native_id: str, path: str) -> list[str]:
     return [f"{file}#{session_id}" for (session_id,) in family] or [path]
 
 
-def list_transcripts(folder: str, home: str, since: float) -> Iterable[TranscriptFile]:
-    file = find_database(home)
+def list_transcripts(
+    folder: str, home: str, since: float, environment: Mapping[str, str] = os.environ
+) -> Iterable[TranscriptFile]:
+    file = find_database(home, environment)
     try:
         with SessionDatabase(file) as database:
             rows = database.run("list_sessions", folder, int(since * 1000), MOST_SESSIONS)
     except Unavailable:
         return []
-    return [TranscriptFile(id_, f"{file}#{id_}", changed / 1000) for id_, changed in rows]
+    return [
+        TranscriptFile(id_, f"{file}#{id_}", changed / 1000, directory)
+        for id_, changed, directory in rows
+    ]
 
 
-def find_database(home: str) -> str:
-    data = os.environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
-    return os.path.join(data, "opencode", os.environ.get("OPENCODE_DB") or "opencode.db")
+def identify(found: TranscriptFile, folder: str) -> bool:
+    """All that is known of it was found with it."""
+    return is_inside(found.cwd, folder)
+
+
+def find_database(home: str, environment: Mapping[str, str] = os.environ) -> str:
+    data = environment.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    return os.path.join(data, "opencode", environment.get("OPENCODE_DB") or "opencode.db")
 
 
 def is_planning(payload: Mapping[str, Any]) -> bool:

@@ -31,7 +31,7 @@ select id from family limit ?2
 
 -- list_sessions
 -- Those of a folder that changed since then; a subagent's belongs to the one that started it.
-select id, time_updated
+select id, time_updated, directory
 from session
 where parent_id is null and time_updated >= ?2
   and (directory = ?1 or substr(directory, 1, length(?1) + 1) = ?1 || '/')
