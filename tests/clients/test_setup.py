@@ -6,6 +6,7 @@ import os
 import shlex
 import stat
 import subprocess
+import sys
 import threading
 import tomllib
 from pathlib import Path
@@ -690,6 +691,73 @@ def test_a_program_that_is_broken_is_harmless(tmp_path: Path):
     shim.write_shim(str(tmp_path), str(program), {})
     done = run_shell(make_hook_command(shim.find_shim(str(tmp_path)), "gemini", "BeforeAgent"))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+LONG = "#!/bin/sh\n'''exec' {} \"$0\" \"$@\"\n' '''\n"  # as pip writes it for a long path
+BROKEN_PROGRAMS = {
+    "interpreter gone": "#!/no/such/python\n",
+    "interpreter gone, with a blank and an option": "#! /no/such/python -I\n",
+    "interpreter gone, with a long path": LONG.format("/no/such/python"),
+    "interpreter gone, with a blank in its path": LONG.format('"/no such/python"'),
+    "package gone": f"#!{sys.executable}\nimport holdfast_that_is_gone\n",
+}
+
+
+def write_broken(path: Path, kind: str) -> Path:
+    path.parent.mkdir()
+    path.write_text(BROKEN_PROGRAMS[kind])
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("kind", BROKEN_PROGRAMS)
+def test_a_program_that_does_not_start_is_a_server_that_has_no_tools(tmp_path: Path, kind: str):
+    program = write_broken(tmp_path / "old" / "holdfast", kind)
+    shim.write_shim(str(tmp_path), str(program), {})
+
+    done = subprocess.run(
+        [shim.find_shim(str(tmp_path)), "mcp"],
+        env={"PATH": f"{program.parent}:/usr/bin:/bin"},
+        input=b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n',
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["result"] == {"tools": []}
+
+
+@pytest.mark.parametrize("kind", BROKEN_PROGRAMS)
+def test_a_program_that_does_not_start_gives_way_to_one_on_the_path(tmp_path: Path, kind: str):
+    """A hook has no time to try a package; a server has."""
+    program = write_broken(tmp_path / "old" / "holdfast", kind)
+    shim.write_shim(str(tmp_path), str(program), {})
+    moved = write_program(tmp_path / "new" / "holdfast")
+    command = shlex.quote(shim.find_shim(str(tmp_path)))
+    path = f"{program.parent}:{moved.parent}"
+
+    assert run_shell(f"{command} mcp", PATH=path).stdout == b"mcp|unset|"
+    if kind != "package gone":
+        assert run_shell(f"{command} hook x y", PATH=path).stdout == b"hook|x|y|unset|"
+
+
+def test_a_program_below_the_folder_that_a_client_was_started_in_is_not_run(tmp_path: Path):
+    shim.write_shim(str(tmp_path / "data"), "/old/holdfast", {})
+    write_program(tmp_path / "bin" / "holdfast")
+    command = shlex.quote(shim.find_shim(str(tmp_path / "data")))
+    done = run_shell(f"cd {shlex.quote(str(tmp_path))} && {command} hook", PATH="bin:")
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+@pytest.mark.parametrize("interpreter", ["/bin/sh", "/usr/bin/env sh"])
+def test_a_program_that_names_its_interpreter_in_a_usual_way_is_started(
+    tmp_path: Path, interpreter: str
+):
+    program = write_program(tmp_path / "holdfast")
+    program.write_text(program.read_text().replace("/bin/sh", interpreter))
+    shim.write_shim(str(tmp_path), str(program), {})
+    done = run_shell(f"{shlex.quote(shim.find_shim(str(tmp_path)))} mcp", PATH="/usr/bin:/bin")
+    assert done.stdout == b"mcp|unset|"
 
 
 def test_the_installed_command_is_written_only_when_it_changes(tmp_path: Path):

@@ -35,6 +35,7 @@ PROBLEM_CHARS = 300
 PLAIN_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 _VERSION = compile_later(r"\d+(?:\.\d+)+")
+_OWN_VERSION = compile_later(r"(?m)^holdfast, version \d")
 Mark = dict[str, Any]
 A = TypeVar("A")
 B = TypeVar("B")
@@ -200,7 +201,7 @@ def starts(place: SetupPlace) -> bool:
     """Whether the installed command finds the program; without one it says nothing."""
     environment = make_scrubbed_environment(place)
     output = _run([place.shim, "--version"], environment, VERSION_SECONDS)
-    return bool(output) and _VERSION.search(output or "") is not None
+    return _OWN_VERSION.search(output or "") is not None
 
 
 def make_scrubbed_environment(place: SetupPlace) -> dict[str, str]:

@@ -437,6 +437,21 @@ def test_doctor_notices_that_the_program_is_gone(desk: Desk):
     assert b"hooks do not answer" in done.stdout
 
 
+def test_doctor_notices_that_the_package_is_gone(desk: Desk):
+    """What Python then prints has numbers that look like a version."""
+    holdfast(desk, "init", "--yes")
+    program, moved = desk.bin / "holdfast", desk.home / "elsewhere" / "holdfast"
+    moved.parent.mkdir()
+    program.rename(moved)
+    desk.write_program("holdfast", 'echo "/usr/lib/python3.11/site.py: no module" >&2; exit 1')
+
+    done = subprocess.run(
+        [moved, "doctor"], env=desk.environment, cwd=desk.worktree, capture_output=True, check=False
+    )
+
+    assert b"finds no program any more. Run `holdfast init` again." in done.stdout
+
+
 def test_doctor_tries_the_store_and_counts_what_waits_for_it(desk: Desk):
     holdfast(desk, "init", "--yes")
     store = desk.home / ".local/share/holdfast/holdfast.db"
