@@ -24,6 +24,7 @@ from holdfast.clients.setup import (
     find_setup,
     make_hook_command,
 )
+from holdfast.ground.frozen import replace
 from tests.rig.fake_clients import Desk
 
 TOOLS = ("session", "memory")
@@ -502,9 +503,35 @@ def test_hooks_of_another_data_folder_give_way(desk: Desk):
     assert text.count("/other/bin/holdfast' hook claude Stop ") == 1
 
 
+@pytest.mark.parametrize("name", GOLDEN)
+def test_what_an_older_version_has_put_in_comes_out_too(desk: Desk, name: str):
+    """A newer one does not know a hook and a tool any more; somebody else writes in between."""
+    path = find_settings_path(desk, name)
+    install(desk, name)
+    newer = replace(place(desk), tools=())
+    edits = find_setup(name).list_edits(newer)
+    hooks = edits[0]
+    assert isinstance(hooks, JsonEdit)
+    edits[0] = JsonEdit(hooks.path, hooks.items[1:])
+    installation = Installation(str(desk.data))
+    installation.install(name, edits)
+    written = json.loads(path.read_text())
+    path.write_text(json.dumps({**written, "model": "x"}))
+
+    installation.install(name, edits)
+    installation.remove(edits)
+
+    assert json.loads(path.read_text()) == {"model": "x"}
+
+
 def test_files_that_a_client_keeps_elsewhere_are_found(desk: Desk):
-    elsewhere = place(desk, CODEX_HOME="/elsewhere/codex", CLAUDE_CONFIG_DIR="/elsewhere/claude")
-    for name in ("claude", "codex"):
+    elsewhere = place(
+        desk,
+        CODEX_HOME="/elsewhere/codex",
+        CLAUDE_CONFIG_DIR="/elsewhere/claude",
+        GEMINI_CLI_HOME="/elsewhere/gemini",
+    )
+    for name in ("claude", "codex", "gemini"):
         for edit in find_setup(name).list_edits(elsewhere):
             assert edit.path.startswith(f"/elsewhere/{name}/")
 

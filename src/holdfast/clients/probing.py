@@ -158,14 +158,17 @@ def list_session_marks(name: str, marks: Mapping[str, Mark]) -> list[Mark]:
 
 
 def check_clients(
-    found: Sequence[FoundClient], place: SetupPlace, home: str, report: Report
+    found: Sequence[FoundClient], places: Mapping[str, SetupPlace], home: str, report: Report
 ) -> list[ClientCheck]:
-    """All at once; each is reported as soon as it is known, with those that are waited for."""
+    """All at once; each is reported as soon as it is known, with those that are waited for.
+
+    `places`: of each client by name, because each has variables that move its files.
+    """
     waiting = [client.title for client in found]
     lock = threading.Lock()
 
     def check(client: FoundClient) -> ClientCheck:
-        checked = check_client(client, place, home)
+        checked = check_client(client, places[client.name], home)
         with lock:
             waiting.remove(client.title)
             report(checked, tuple(waiting))

@@ -337,7 +337,7 @@ def test_the_project_gets_hooks_that_colleagues_do_not_notice(desk: Desk):
     status, doctor = holdfast(desk, "status"), holdfast(desk, "doctor")
     assert "Claude Code: hooks in this repository's files" in status.out
     assert "none is set up" not in status.out
-    assert (doctor.code, doctor.err) == (0, "")
+    assert (doctor.code, doctor.err.count("\n")) == (0, 1)
     assert "  Claude Code  hooks of this repository answer\nAll is well." in doctor.out
 
     holdfast(desk, "uninstall", cwd=desk.home)
@@ -465,6 +465,123 @@ def test_doctor_tries_the_store_and_counts_what_waits_for_it(desk: Desk):
     assert "All is well" not in answer.out
 
 
+def test_a_hook_that_did_nothing_has_not_fired(desk: Desk):
+    holdfast(desk, "init", "--yes")
+    fire(desk, "SessionStart", source="startup", cwd=str(desk.home))
+    assert "Claude Code: hooks last fired: not seen yet" in holdfast(desk, "status").out
+    fire(desk, "SessionStart", source="startup")
+    assert "Claude Code: hooks last fired: 2" in holdfast(desk, "status").out
+
+
+def test_doctor_names_a_client_that_init_could_not_set_up(desk: Desk):
+    desk.write(".gemini/settings.json", "{broken")
+    holdfast(desk, "init", "--yes")
+    trust_everything(desk)
+
+    answer = holdfast(desk, "doctor")
+    document = holdfast(desk, "doctor", "--json").document
+
+    assert answer.code == 5
+    assert "Problem: Gemini CLI is on this machine and not set up: " in answer.out
+    assert ".gemini/settings.json cannot be changed: line 1" in answer.out
+    assert "`holdfast init --client gemini` sets it up." in answer.out
+    assert "All is well" not in answer.out
+    [missing] = document["not_set_up"]
+    assert (missing["name"], missing["is_wanted"]) == ("gemini", True)
+    (desk.home / ".gemini" / "settings.json").unlink()
+    holdfast(desk, "init", "--yes", "--client", "gemini")
+    assert holdfast(desk, "doctor").out.endswith("All is well.\n")
+
+
+def test_a_client_that_init_was_not_asked_to_set_up_is_only_named(desk: Desk):
+    holdfast(desk, "init", "--yes", "--client", "claude", "--client", "codex")
+    trust_everything(desk)
+
+    answer = holdfast(desk, "doctor")
+
+    assert answer.code == 0
+    assert answer.out.endswith(
+        "Gemini CLI is on this machine and not set up. "
+        "`holdfast init --client gemini` sets it up.\nWhat is set up works.\n"
+    )
+
+
+def test_what_is_left_for_the_person_is_a_problem_to_a_program(desk: Desk):
+    holdfast(desk, "init", "--yes", "--client", "codex")
+    document = holdfast(desk, "doctor", "--json").document
+    assert document["ok"] is False
+    assert "Codex asks once to trust the hooks" in "\n".join(document["problems"])
+
+
+def test_doctor_finds_what_was_set_up_with_a_variable_that_is_not_set_now(desk: Desk):
+    moved = desk.home / "work"
+    moved.mkdir()
+    holdfast(desk, "init", "--yes", "--client", "claude", CLAUDE_CONFIG_DIR=str(moved))
+
+    answer = holdfast(desk, "doctor")
+
+    assert "has lost something" not in answer.out
+    assert "Claude Code  hooks answer, not fired yet · tools connected · commands" in answer.out
+    assert f"Claude Code was set up with CLAUDE_CONFIG_DIR={moved}; started without" in answer.err
+    assert "  tools set up · commands there\n" in holdfast(desk, "status").out
+    assert not (desk.home / ".claude").exists()
+
+
+@pytest.mark.parametrize("name", ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"])
+def test_a_client_whose_folder_is_relative_is_left_alone(desk: Desk, name: str):
+    answer = holdfast(desk, "init", "--yes", **{name: "here"})
+
+    assert answer.code == 0
+    assert f"is left as it is: {name}=here means another folder wherever" in answer.err
+    holdfast(desk, "doctor", **{name: "here"})
+    holdfast(desk, "uninstall", **{name: "here"})
+    assert list((desk.worktree).iterdir()) == [desk.worktree / ".git"]
+
+
+def test_a_broken_file_of_a_client_that_was_never_set_up_does_not_block_uninstall(desk: Desk):
+    holdfast(desk, "init", "--yes", "--client", "claude")
+    desk.write(".codex/hooks.json", "{broken holdfast")
+
+    answer = holdfast(desk, "uninstall")
+
+    assert (answer.code, answer.err) == (0, "")
+    assert not desk.shim.exists()
+    assert json.loads((desk.data / "folders.json").read_text()) == {"folders": {}}
+
+
+def test_a_broken_file_that_was_written_blocks_uninstall_and_no_hook_stores_anything(desk: Desk):
+    holdfast(desk, "init", "--yes", "--client", "claude")
+    file = desk.home / ".claude" / "settings.json"
+    file.write_text(file.read_text()[:-5])
+
+    answer = holdfast(desk, "uninstall")
+
+    assert answer.code == 5
+    assert ".claude/settings.json cannot be changed" in answer.err
+    assert desk.shim.exists()
+    prompt(desk, "first")
+    assert count_events(desk) == 0
+
+
+def test_hooks_of_a_repository_come_out_on_the_branch_that_has_them(desk: Desk):
+    holdfast(desk, "init", "--yes", "--project")
+    file = desk.worktree / ".claude" / "settings.json"
+    text = file.read_text()
+    file.unlink()
+
+    absent = holdfast(desk, "uninstall")
+
+    assert absent.code == 0
+    assert f"{file} is not there now" in absent.err.replace("~", str(desk.home))
+    assert "on the branch that has it" in absent.err
+    assert "hooks in this repository's files" not in holdfast(desk, "status").out
+    file.write_text(text)
+    assert holdfast(desk, "uninstall").err == ""
+    assert not file.exists()
+    shutil.rmtree(desk.worktree / ".claude", ignore_errors=True)
+    assert holdfast(desk, "uninstall").err == ""
+
+
 def test_doctor_before_init_says_so(desk: Desk):
     answer = holdfast(desk, "doctor")
     assert answer.code == 5
@@ -475,7 +592,11 @@ def test_doctor_says_where_hooks_do_nothing(desk: Desk):
     holdfast(desk, "init", "--yes")
     trust_everything(desk)
     answer = holdfast(desk, "doctor", cwd=desk.home)
-    assert "Hooks do nothing in" in answer.err
+    assert answer.out.endswith(
+        f"Hooks do nothing in {desk.home}. Run `holdfast init` there to switch them on.\n"
+        "What is set up works.\n"
+    )
+    assert answer.out.count("hooks answer, and do nothing here") == 3
     assert "hooks do nothing in this folder" in holdfast(desk, "status", cwd=desk.home).out
     assert "hooks do nothing" not in holdfast(desk, "status").out
 
