@@ -7,7 +7,7 @@ whole or not at all, and one that cannot be is no reason to leave out the others
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from holdfast.clients import CLIENTS, find_client, probing, shim
@@ -27,8 +27,10 @@ from holdfast.errors import HoldfastError
 from holdfast.ground.frozen import dataclass, field, replace
 from holdfast.ground.settings import Settings, load_settings
 from holdfast.ground.tokens import tokens_of
+from holdfast.ground.user_settings import load_user_settings
 from holdfast.sessions import rules
 from holdfast.storage.enrolment import Enrolment
+from holdfast.storage.off_sessions import OffSessions
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class SetupPlan:
     in_project: bool
     is_enrolled: bool
     program: str
+    settings_problems: Sequence[str] = ()
 
     @property
     def usable(self) -> list[ClientPlan]:
@@ -100,6 +103,7 @@ def make_plan(
         in_project=in_project,
         is_enrolled=_is_enrolled(settings.home, place.worktree),
         program=program,
+        settings_problems=list_settings_problems(settings.home),
     )
 
 
@@ -319,6 +323,22 @@ def check_project(home: str, place: SetupPlace) -> dict[str, list[HookCheck]]:
 
 
 # --- looking --------------------------------------------------------------------------------------
+
+
+def list_settings_problems(home: str) -> list[str]:
+    """The files of the data folder, in which choices of the person are, that cannot be read."""
+    checks: Sequence[Callable[[], object]] = (
+        lambda: load_user_settings(home),
+        OffSessions(home).list_newest,
+        Enrolment(home).check,
+    )
+    problems = []
+    for check in checks:
+        try:
+            check()
+        except HoldfastError as error:
+            problems.append(error.message)
+    return problems
 
 
 @dataclass(frozen=True)

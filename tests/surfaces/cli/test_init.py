@@ -820,6 +820,41 @@ def test_a_list_of_sessions_that_are_off_which_cannot_be_read_is_named_with_its_
     assert count_events(desk) == 2
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"folders": {"/x": {}}, broken', '{"folders": 7}'])
+def test_a_list_of_folders_that_cannot_be_read_is_named_and_kept(desk: Desk, text: str):
+    holdfast(desk, "init", "--yes", "--client", "claude")
+    file = desk.data / "folders.json"
+    file.write_text(text)
+
+    doctor, status = holdfast(desk, "doctor"), holdfast(desk, "status")
+
+    assert doctor.code == 5
+    for said in (doctor.out, status.err):
+        assert "folders.json '" in said
+        assert "cannot be read, so hooks do not know where they may work" in said
+        assert "run `holdfast init` in each repository again" in said
+    again = holdfast(desk, "init", "--yes", "--client", "claude")
+    assert "cannot be read" in again.err
+    [kept] = desk.data.glob("folders.json.damaged-*")
+    assert kept.read_text() == text
+    assert list(json.loads(file.read_text())["folders"]) == [str(desk.worktree)]
+
+
+@pytest.mark.parametrize("name", ["XDG_DATA_HOME", "XDG_CONFIG_HOME"])
+def test_a_folder_of_the_system_that_is_relative_is_ignored(desk: Desk, name: str):
+    answer = holdfast(desk, "init", "--yes", **{name: "here"})
+    assert answer.code == 0
+    assert desk.shim.exists()
+    assert list((desk.worktree).iterdir()) == [desk.worktree / ".git"]
+
+
+def test_a_relative_data_folder_is_refused_with_what_to_do(desk: Desk):
+    answer = holdfast(desk, "init", "--yes", HOLDFAST_HOME="here")
+    assert answer.code == 2
+    assert "HOLDFAST_HOME 'here' is not an absolute path; begin it with / or ~/" in answer.err
+    assert list((desk.worktree).iterdir()) == [desk.worktree / ".git"]
+
+
 def test_hooks_of_a_repository_do_nothing_for_a_colleague_who_never_ran_init(desk: Desk):
     """Consent is a person's: having the program and pulling a file is none."""
     holdfast(desk, "init", "--yes", "--project")

@@ -16,10 +16,8 @@ from holdfast.ground import files
 from holdfast.ground.frozen import asdict, dataclass
 from holdfast.ground.settings import Settings, load_settings
 from holdfast.ground.text import plural
-from holdfast.ground.user_settings import load_user_settings
 from holdfast.storage.enrolment import Enrolment
 from holdfast.storage.health import check_health
-from holdfast.storage.off_sessions import OffSessions
 from holdfast.surfaces import hook
 from holdfast.surfaces.cli import client_wording as words
 from holdfast.surfaces.cli import wording
@@ -139,10 +137,10 @@ def _find_home_problems(home: str) -> Iterator[str]:
         files.private_folder(home)
         files.write_atomic(os.path.join(home, PROBE), bytes(PROBE_BYTES))
         os.unlink(os.path.join(home, PROBE))
-        load_user_settings(home)
-        OffSessions(home).list_newest()
     except HoldfastError as error:
         yield error.message
+        return
+    yield from setting_up.list_settings_problems(home)
 
 
 def _find_store_problems(settings: Settings) -> Iterator[str]:

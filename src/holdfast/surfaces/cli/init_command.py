@@ -182,6 +182,7 @@ def _list_notes(plan: SetupPlan) -> list[str]:
         if client.problem
     ]
     notes += [NEWER.format(c.client.describe()) for c in plan.usable if c.client.is_newer]
+    notes += plan.settings_problems
     if plan.in_project:
         notes += [NOTHING_SHARED.format(c.client.title) for c in plan.usable if not c.edits]
         notes += [TWICE.format(title) for title in _list_wired_twice(plan)]

@@ -12,10 +12,8 @@ from holdfast.clients import find_client, list_clients
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground.frozen import asdict
 from holdfast.ground.settings import Settings, hide_password
-from holdfast.ground.user_settings import load_user_settings
 from holdfast.storage.accounting import Accounting, Waiting
 from holdfast.storage.enrolment import Enrolment
-from holdfast.storage.off_sessions import OffSessions
 from holdfast.surfaces import hook
 from holdfast.surfaces.cli import client_wording as words
 from holdfast.surfaces.cli import wording
@@ -136,7 +134,8 @@ def _list_warnings(app: App, accounts: Accounting) -> list[str]:
         warnings.append(f"{accounts.rejected:,} could not be stored; {app.spool.rejected} says why")
     warnings += _list_losses(app, accounts)
     warnings += _list_left_out(app)
-    warnings += _find_settings_problems(app.settings.home)
+    # Nothing else of this command needs them, but here a person looks for what is wrong.
+    warnings += setting_up.list_settings_problems(app.settings.home)
     warnings += map(wording.describe_waiting, app.spool.list_elsewhere())
     warnings += map(wording.describe_unreadable, app.spool.list_unreadable())
     return warnings
@@ -150,13 +149,3 @@ def _list_left_out(app: App) -> list[str]:
         if count:
             warnings.append(f"Unreadable places in transcripts of {client.TITLE}: {count:,}")
     return warnings
-
-
-def _find_settings_problems(home: str) -> list[str]:
-    """Nothing else of this command needs them, but here a person looks for what is wrong."""
-    try:
-        load_user_settings(home)
-        OffSessions(home).list_newest()
-    except HoldfastError as wrong:
-        return [wrong.message]
-    return []
