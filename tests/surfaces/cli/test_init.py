@@ -761,9 +761,11 @@ def test_off_in_a_clients_shell_means_its_session_and_at_a_terminal_the_only_one
 
     several = holdfast(desk, "off")
     assert several.code == 5
-    assert "s-first (claude)" in several.err
-    assert "s-second (claude)" in several.err
-    assert "Name one of them: `holdfast off ID`." in several.err
+    listed = holdfast(desk, "session", "list").out
+    for session in holdfast(desk, "session", "list", "--json").document["sessions"]:
+        assert session["id"][:13] in listed
+        assert f"{session['id'][:13]} (claude: A request.)" in several.err
+    assert "Name one of them: `holdfast off ID`; the client's own id will do." in several.err
 
     off = desk.data / "off.json"
     assert first.type("!off") == 0
@@ -781,6 +783,57 @@ def test_off_in_a_clients_shell_means_its_session_and_at_a_terminal_the_only_one
     killed = holdfast(desk, "off")
     assert killed.code == 5
     assert json.loads(off.read_text()) == {"claude": []}
+
+
+def test_a_session_that_has_ended_is_never_offered(desk: Desk):
+    """Its process may only look as if it ran: in another namespace its end is not seen."""
+    holdfast(desk, "init", "--yes")
+    clients = [RunningClient(desk, name) for name in ("s-1", "s-second")]
+    for client in clients:
+        client.type("A request.")
+    fire(desk, "SessionEnd", reason="other")
+
+    answer = holdfast(desk, "off")
+
+    assert answer.code == 0, answer
+    assert json.loads((desk.data / "off.json").read_text()) == {"claude": ["s-second"]}
+    for client in clients:
+        client.close()
+
+
+def test_a_process_of_which_only_its_parent_has_not_heard_is_not_running(desk: Desk):
+    holdfast(desk, "init", "--yes")
+    first, second = RunningClient(desk, "s-first"), RunningClient(desk, "s-second")
+    for client in (first, second):
+        client.type("A request.")
+    first.process.kill()
+    os.waitid(os.P_PID, first.process.pid, os.WEXITED | os.WNOWAIT)
+
+    answer = holdfast(desk, "off")
+
+    assert answer.code == 0, answer
+    assert json.loads((desk.data / "off.json").read_text()) == {"claude": ["s-second"]}
+    first.close()
+    second.close()
+
+
+def test_status_and_the_list_of_sessions_say_which_one_is_off(desk: Desk):
+    holdfast(desk, "init", "--yes")
+    prompt(desk, "Fix the retry.")
+    assert "kept out" not in holdfast(desk, "status").out
+    session_id = holdfast(desk, "off", "--json").document["session_id"]
+
+    status = holdfast(desk, "status")
+    assert f"Off        {session_id[:13]} (claude: Fix the retry.)\n" in status.out
+    assert "`holdfast on ID` takes one in again" in status.out
+    [off] = holdfast(desk, "status", "--json").document["off_sessions"]
+    assert off["id"] == session_id
+    [listed] = holdfast(desk, "session", "list").out.splitlines()[1:]
+    assert "  off    claude" in listed
+    assert holdfast(desk, "session", "list", "--json").document["sessions"][0]["is_off"] is True
+    holdfast(desk, "on")
+    assert "kept out" not in holdfast(desk, "status").out
+    assert "  off  " not in holdfast(desk, "session", "list").out
 
 
 def test_a_session_that_has_just_begun_can_be_switched_off_before_anything_is_stored(desk: Desk):
@@ -880,3 +933,7 @@ def test_off_without_a_session_says_so(desk: Desk):
     answer = holdfast(desk, "off")
     assert answer.code == 3
     assert "No open session of a client is known" in answer.err
+    assert "`holdfast doctor` says whether hooks work here." in answer.err
+    for command in ("off", "on"):
+        document = holdfast(desk, command, "--json").document
+        assert document["next_actions"] == ["holdfast session list", "holdfast doctor"]

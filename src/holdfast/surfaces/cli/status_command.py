@@ -19,9 +19,11 @@ from holdfast.surfaces.cli import client_wording as words
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Command, Output, describe_error, here, prints
 from holdfast.surfaces.mcp import offer
-from holdfast.usecases import setting_up, transcripts
+from holdfast.usecases import setting_up, switching, transcripts
+from holdfast.usecases.errors import SwitchableSession
 from holdfast.usecases.setting_up import ClientUse
 
+SHOWN_OFF = 3
 NO_CLIENT = "Clients    none is set up; `holdfast init` does it"
 NOT_HERE = "Here       hooks do nothing in this folder; `holdfast init` switches them on"
 MISSING = "Events are missing. `holdfast session verify` says where; keep the files as they are."
@@ -56,12 +58,31 @@ def command(app: App) -> Output:
     lines += _describe_clients(uses, in_project)
     if uses and Enrolment(settings.home).find(here()) is None:
         lines.append(NOT_HERE)
+    off = _list_sessions_off(app)
+    lines += _describe_off(off)
+    data["off_sessions"] = [asdict(session) for session in off]
     if failure:
         lines.append(f"Hooks      {wording.describe_hook_failure(failure)}")
     lines += [f"Hooks      {_describe_ignored(client, name)}" for client, name in ignored]
     warnings = _list_warnings(app, accounts)
     exit_code = 5 if accounts.lost or accounts.dropped else 0
     return Output(data, "\n".join(lines), warnings, exit_code=exit_code)
+
+
+def _list_sessions_off(app: App) -> list[SwitchableSession]:
+    try:
+        return app.run(switching.list_sessions_off(app, here()))
+    except HoldfastError:  # a list that cannot be read is named in a note
+        return []
+
+
+def _describe_off(off: Sequence[SwitchableSession]) -> list[str]:
+    if not off:
+        return []
+    lines = [f"Off        {session.describe()}" for session in off[:SHOWN_OFF]]
+    if len(off) > SHOWN_OFF:
+        lines.append(f"           and {len(off) - SHOWN_OFF:,} more in this folder")
+    return [*lines, "           kept out of everything; `holdfast on ID` takes one in again"]
 
 
 def _list_uses(settings: Settings) -> list[ClientUse]:
