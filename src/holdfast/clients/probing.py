@@ -99,7 +99,7 @@ def _find_client(name: str, environment: Mapping[str, str]) -> FoundClient | Non
     output = _run([program, "--version"], environment, VERSION_SECONDS)
     match = _VERSION.search(output or "")
     if match is None:
-        problem = f"`{setup.PROGRAM} --version` does not answer"
+        problem = _describe_no_version(setup.PROGRAM, output)
         return FoundClient(name, client.TITLE, program, None, problem, is_newer=False)
     version = tuple(map(int, match[0].split(".")))
     too_old = f"is older than {'.'.join(map(str, setup.OLDEST))}"
@@ -111,6 +111,16 @@ def _find_client(name: str, environment: Mapping[str, str]) -> FoundClient | Non
         problem=too_old if version < setup.OLDEST else None,
         is_newer=version > setup.CHECKED,
     )
+
+
+def _describe_no_version(program: str, output: str | None) -> str:
+    """In its own words: often it cannot read its settings."""
+    lines = [line.strip() for line in (output or "").splitlines()]
+    said = next(filter(None, lines), None)
+    if said is None:
+        return f"`{program} --version` does not answer"
+    said = cut(said, PROBLEM_CHARS).rstrip(".")
+    return f"`{program} --version` answers: {said}. Correct that, then run `holdfast init` again"
 
 
 def check_client(found: FoundClient, place: SetupPlace, home: str) -> ClientCheck:

@@ -61,6 +61,12 @@ class SetupPlan:
     def changes(self) -> list[ConfigChange]:
         return [change for plan in self.usable for change in plan.changes]
 
+    @property
+    def approving(self) -> list[str]:
+        """The titles of the clients that are told not to ask before each call of our tools."""
+        changed = [plan.client for plan in self.usable if plan.changes and not self.in_project]
+        return [client.title for client in changed if find_setup(client.name).APPROVES_TOOLS]
+
 
 @dataclass(frozen=True)
 class SetupResult:
@@ -407,7 +413,8 @@ def list_uses(home: str, place: SetupPlace) -> list[ClientUse]:
     """Of every client that is set up or has fired, from files alone: nothing is started."""
     installed = list_installed_clients(home)
     uses = [_describe_use(home, name, place, is_set_up=name in installed) for name in CLIENTS]
-    return [use for use in uses if use.is_set_up or use.last_fired_at]
+    is_on_somewhere = Enrolment(home).list_folders() != {}  # not so after `uninstall`
+    return [use for use in uses if use.is_set_up or (use.last_fired_at and is_on_somewhere)]
 
 
 def _describe_use(home: str, name: str, place: SetupPlace, *, is_set_up: bool) -> ClientUse:

@@ -95,6 +95,9 @@ def test_one_command_sets_up_every_client_and_says_what_it_did(desk: Desk):
     )
     assert "Changes your user settings only; nothing in this repository" in answer.out
     assert "Data stays on this machine. Model calls made by Holdfast: 0" in answer.out
+    approved = "Lets the tools of Holdfast run without a question in"
+    assert f"{approved} Claude Code, Codex and Gemini CLI\n" in answer.out
+    assert "without a question" in " ".join(holdfast(desk, "init", "--help").out.split())
     for line in ("Claude Code ", "Codex       ", "Gemini CLI  "):
         reached = "hooks answer, not fired yet · tools connected · commands there"
         assert f"  {line} {reached}" in answer.out
@@ -131,6 +134,34 @@ def test_again_is_once(desk: Desk):
 
     assert desk.read_all() == once
     assert desk.shim.read_bytes() == shim
+
+
+def test_again_says_neither_that_it_writes_nor_that_it_approves(desk: Desk):
+    first = holdfast(desk, "init", "--yes")
+    assert "Hooks are switched on in ~/payouts\n" in first.out
+
+    answer = holdfast(desk, "init", "--yes")
+
+    assert "Nothing to change: all of it is there already" in answer.out
+    assert "Trying whether each client reaches Holdfast …" in answer.err
+    for words in ("Writing", "without a question", "switched on"):
+        assert words not in answer.out + answer.err
+
+
+def test_after_uninstall_no_client_is_listed_with_its_price(desk: Desk):
+    holdfast(desk, "init", "--yes")
+    prompt(desk, "first")
+    assert "Claude Code: hooks last fired: 2" in holdfast(desk, "status").out
+    holdfast(desk, "uninstall")
+    status = holdfast(desk, "status")
+    assert "Claude Code" not in status.out
+    assert "none is set up; `holdfast init` does it" in status.out
+
+
+def test_before_the_first_bundle_why_says_that_nothing_was_handed_over(desk: Desk):
+    answer = holdfast(desk, "why")
+    assert answer.code == 3
+    assert "Nothing was handed over to an agent yet" in answer.err
 
 
 def test_uninstall_leaves_the_machine_as_it_was(desk: Desk):
@@ -187,12 +218,13 @@ def begin_repository(desk: Desk) -> None:
 def test_at_a_terminal_it_asks_twice_and_shows_the_diff_on_request(desk: Desk):
     begin_repository(desk)
 
-    answer = type_answers(desk, "init", answers="n\nd\ny\n")
+    answer = type_answers(desk, "init", answers="d\nn\nd\ny\n")
 
     assert answer.code == 0, answer
     assert "Share notes (decisions, claims, next steps) through git? [y/N]: " in answer.out
+    assert answer.out.count("(d = diff)") == 1
     assert answer.out.count("Apply? [Y/n/d]") == 2
-    assert "+[mcp_servers.holdfast]" in answer.out
+    assert answer.out.count("+[mcp_servers.holdfast]") == 2
     assert "Set up: Claude Code, Codex, Gemini CLI" in answer.out
     assert not (desk.data / "settings.json").exists()
 
@@ -244,7 +276,11 @@ def test_a_client_that_was_named_and_is_missing_is_an_error(desk: Desk):
 
 @pytest.mark.parametrize(
     ("version", "reason"),
-    [("1.0.3", "is older than 2.0"), ("", "`claude --version` does not answer")],
+    [
+        ("1.0.3", "is older than 2.0"),
+        ("", "`claude --version` does not answer"),
+        ("Error in settings.json: bad.", "`claude --version` answers: Error in settings.json: bad"),
+    ],
 )
 def test_a_client_that_is_old_or_broken_is_named_and_left_alone(
     desk: Desk, version: str, reason: str
@@ -303,6 +339,7 @@ def test_a_second_repository_is_named_as_switched_on(desk: Desk):
     answer = holdfast(desk, "init", "--yes", cwd=second)
 
     assert "Nothing to change there; switches hooks on for ~/shop" in answer.out
+    assert "Hooks are switched on in ~/shop\n" in answer.out
 
 
 def test_init_in_a_tree_of_a_bare_clone_is_true_of_the_others(desk: Desk):

@@ -163,7 +163,7 @@ def _find_client_problems(
     if client is None:
         return [f"{title} was set up and is not on the PATH any more."]
     if client.problem:
-        return [f"{title} {client.problem}."]
+        return [f"{title}: {client.problem}."]
     lost = setting_up.find_lost_parts(home, name, place)
     return [f"{title}: {problem}. Run `holdfast init` again." for problem in lost]
 

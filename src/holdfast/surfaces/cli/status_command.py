@@ -33,7 +33,7 @@ OLDER = "           in the newest {sessions:,} sessions; `holdfast session verif
 @click.command("status", cls=Command)
 @prints
 def command(app: App) -> Output:
-    """Show the store, its accounts, the clients and their price"""
+    """Show what is stored, and what each client costs"""
     try:
         accounts = app.count()
     except Unavailable as error:

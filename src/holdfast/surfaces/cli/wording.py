@@ -74,10 +74,15 @@ def format_session(session: Session, status_word: str, title: str) -> str:
 
 
 def find_width() -> int:
-    """Of the terminal; what goes elsewhere is cut at a length that lines of a log have."""
+    """Of a line that is cut: a narrow terminal rather wraps it."""
+    return max(find_columns(), LEAST_WIDTH)
+
+
+def find_columns() -> int:
+    """Of the terminal; what goes elsewhere has the length that lines of a log have."""
     if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
         return LINE_CHARS
-    return max(shutil.get_terminal_size((LINE_CHARS, 24)).columns, LEAST_WIDTH)
+    return shutil.get_terminal_size((LINE_CHARS, 24)).columns
 
 
 def describe_no_sessions(developer: str, workspace: str) -> str:
