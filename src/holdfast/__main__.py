@@ -16,6 +16,11 @@ def main() -> int:
         os._exit(hook.main(sys.argv[2:]))
     if sys.argv[1:] == ["mcp"]:
         _serve_stdio()
+    if sys.argv[1:] == ["--version"]:  # the installed command asks before it starts a server
+        from holdfast import __version__
+
+        sys.stdout.write(f"holdfast, version {__version__}\n")
+        return 0
     from holdfast.surfaces import cli
 
     return cli.main(sys.argv[1:])

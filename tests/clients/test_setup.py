@@ -6,6 +6,7 @@ import os
 import shlex
 import stat
 import subprocess
+import sys
 import threading
 import tomllib
 from pathlib import Path
@@ -23,6 +24,7 @@ from holdfast.clients.setup import (
     find_setup,
     make_hook_command,
 )
+from holdfast.ground.frozen import replace
 from tests.rig.fake_clients import Desk
 
 TOOLS = ("session", "memory")
@@ -501,9 +503,35 @@ def test_hooks_of_another_data_folder_give_way(desk: Desk):
     assert text.count("/other/bin/holdfast' hook claude Stop ") == 1
 
 
+@pytest.mark.parametrize("name", GOLDEN)
+def test_what_an_older_version_has_put_in_comes_out_too(desk: Desk, name: str):
+    """A newer one does not know a hook and a tool any more; somebody else writes in between."""
+    path = find_settings_path(desk, name)
+    install(desk, name)
+    newer = replace(place(desk), tools=())
+    edits = find_setup(name).list_edits(newer)
+    hooks = edits[0]
+    assert isinstance(hooks, JsonEdit)
+    edits[0] = JsonEdit(hooks.path, hooks.items[1:])
+    installation = Installation(str(desk.data))
+    installation.install(name, edits)
+    written = json.loads(path.read_text())
+    path.write_text(json.dumps({**written, "model": "x"}))
+
+    installation.install(name, edits)
+    installation.remove(edits)
+
+    assert json.loads(path.read_text()) == {"model": "x"}
+
+
 def test_files_that_a_client_keeps_elsewhere_are_found(desk: Desk):
-    elsewhere = place(desk, CODEX_HOME="/elsewhere/codex", CLAUDE_CONFIG_DIR="/elsewhere/claude")
-    for name in ("claude", "codex"):
+    elsewhere = place(
+        desk,
+        CODEX_HOME="/elsewhere/codex",
+        CLAUDE_CONFIG_DIR="/elsewhere/claude",
+        GEMINI_CLI_HOME="/elsewhere/gemini",
+    )
+    for name in ("claude", "codex", "gemini"):
         for edit in find_setup(name).list_edits(elsewhere):
             assert edit.path.startswith(f"/elsewhere/{name}/")
 
@@ -690,6 +718,73 @@ def test_a_program_that_is_broken_is_harmless(tmp_path: Path):
     shim.write_shim(str(tmp_path), str(program), {})
     done = run_shell(make_hook_command(shim.find_shim(str(tmp_path)), "gemini", "BeforeAgent"))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+LONG = "#!/bin/sh\n'''exec' {} \"$0\" \"$@\"\n' '''\n"  # as pip writes it for a long path
+BROKEN_PROGRAMS = {
+    "interpreter gone": "#!/no/such/python\n",
+    "interpreter gone, with a blank and an option": "#! /no/such/python -I\n",
+    "interpreter gone, with a long path": LONG.format("/no/such/python"),
+    "interpreter gone, with a blank in its path": LONG.format('"/no such/python"'),
+    "package gone": f"#!{sys.executable}\nimport holdfast_that_is_gone\n",
+}
+
+
+def write_broken(path: Path, kind: str) -> Path:
+    path.parent.mkdir()
+    path.write_text(BROKEN_PROGRAMS[kind])
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("kind", BROKEN_PROGRAMS)
+def test_a_program_that_does_not_start_is_a_server_that_has_no_tools(tmp_path: Path, kind: str):
+    program = write_broken(tmp_path / "old" / "holdfast", kind)
+    shim.write_shim(str(tmp_path), str(program), {})
+
+    done = subprocess.run(
+        [shim.find_shim(str(tmp_path)), "mcp"],
+        env={"PATH": f"{program.parent}:/usr/bin:/bin"},
+        input=b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n',
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["result"] == {"tools": []}
+
+
+@pytest.mark.parametrize("kind", BROKEN_PROGRAMS)
+def test_a_program_that_does_not_start_gives_way_to_one_on_the_path(tmp_path: Path, kind: str):
+    """A hook has no time to try a package; a server has."""
+    program = write_broken(tmp_path / "old" / "holdfast", kind)
+    shim.write_shim(str(tmp_path), str(program), {})
+    moved = write_program(tmp_path / "new" / "holdfast")
+    command = shlex.quote(shim.find_shim(str(tmp_path)))
+    path = f"{program.parent}:{moved.parent}"
+
+    assert run_shell(f"{command} mcp", PATH=path).stdout == b"mcp|unset|"
+    if kind != "package gone":
+        assert run_shell(f"{command} hook x y", PATH=path).stdout == b"hook|x|y|unset|"
+
+
+def test_a_program_below_the_folder_that_a_client_was_started_in_is_not_run(tmp_path: Path):
+    shim.write_shim(str(tmp_path / "data"), "/old/holdfast", {})
+    write_program(tmp_path / "bin" / "holdfast")
+    command = shlex.quote(shim.find_shim(str(tmp_path / "data")))
+    done = run_shell(f"cd {shlex.quote(str(tmp_path))} && {command} hook", PATH="bin:")
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+@pytest.mark.parametrize("interpreter", ["/bin/sh", "/usr/bin/env sh"])
+def test_a_program_that_names_its_interpreter_in_a_usual_way_is_started(
+    tmp_path: Path, interpreter: str
+):
+    program = write_program(tmp_path / "holdfast")
+    program.write_text(program.read_text().replace("/bin/sh", interpreter))
+    shim.write_shim(str(tmp_path), str(program), {})
+    done = run_shell(f"{shlex.quote(shim.find_shim(str(tmp_path)))} mcp", PATH="/usr/bin:/bin")
+    assert done.stdout == b"mcp|unset|"
 
 
 def test_the_installed_command_is_written_only_when_it_changes(tmp_path: Path):

@@ -4,13 +4,16 @@ from holdfast.usecases.errors import (
     ClientSessionNotNamedError,
     NoClientSessionError,
     SessionOffError,
+    SwitchableSession,
 )
+
+OWN_ID = "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"
+RETRY = SwitchableSession(OWN_ID, "claude", "Retry the webhook three times.")
+NEW = SwitchableSession("0af395d8", "codex", "nothing stored yet")
 
 EXAMPLES = (
     NoClientSessionError("/home/ana/payouts", is_off=False),
-    ClientSessionNotNamedError(
-        "/home/ana/payouts", [("claude", "0af395d8"), ("codex", "019a2b3c")], is_off=False
-    ),
-    ClientSessionNotNamedError("/home/ana/payouts", [("claude", "0af395d8")], is_off=True),
+    ClientSessionNotNamedError("/home/ana/payouts", [RETRY, NEW], is_off=False),
+    ClientSessionNotNamedError("/home/ana/payouts", [RETRY], is_off=True),
     SessionOffError("0af395d8-6c4b-4446-89a7-d52beac3d8cd"),
 )

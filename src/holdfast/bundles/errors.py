@@ -9,10 +9,12 @@ class ReceiptNotFoundError(NotFound):
     code = "receipt_not_found"
 
     def __init__(self, receipt_id: object):
+        """None for the last one, where there is none."""
         self.receipt_id = receipt_id
-        super().__init__(
-            f"Receipt {shown(receipt_id)} does not exist.", next_actions=[Action("bundle.show")]
-        )
+        message = f"Receipt {shown(receipt_id)} does not exist."
+        if receipt_id is None:
+            message = "Nothing was handed over to an agent yet, so there is nothing to explain."
+        super().__init__(message, next_actions=[Action("bundle.show")])
 
 
 class ReceiptForgottenError(NotFound):

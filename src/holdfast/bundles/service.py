@@ -205,7 +205,7 @@ class BundleService:
         newest = await self.journal.newest_of_kind(RECEIPT, LOOKED_BACK)
         recent = [entry for entry in newest if entry.content]
         if not recent:
-            raise errors.ReceiptNotFoundError("(none)")
+            raise errors.ReceiptNotFoundError(None)
         repo = None
         if worktree:
             repo = await self._find_repo()

@@ -20,7 +20,7 @@ from typing import Any
 
 from holdfast.clients.errors import SettingsFileBusyError, SettingsFileError
 from holdfast.clients.recorded import RECORD, RECORD_BYTES
-from holdfast.clients.setup import MAX_BYTES, ConfigEdit
+from holdfast.clients.setup import MAX_BYTES, ConfigEdit, list_parts, make_recorded_edits
 from holdfast.errors import HoldfastError
 from holdfast.ground import files
 from holdfast.ground.frozen import dataclass
@@ -120,18 +120,30 @@ class Installation:
             for _ in range(TRIES):
                 changes = self.plan_removal(edits)
                 known = self._load()
+                present = [edit for edit in edits if not self._is_on_another_branch(edit.path)]
                 try:
                     self._write_all(changes)
                 except _WrittenMeanwhile as meanwhile:
                     path = meanwhile.path
                     continue
-                self._forget(edits, known)
+                self._forget(present, known)
                 return changes
         raise SettingsFileBusyError(path)
 
     def list_files(self) -> dict[str, dict[str, Any]]:
         """What is recorded of each file that something of ours is in."""
         return self._load()
+
+    def list_wanted(self) -> list[str]:
+        """The clients that the last `init` was about, whether it could set them up or not."""
+        wanted = self._load_record().get("wanted")
+        return [str(name) for name in wanted] if isinstance(wanted, list) else []
+
+    def set_wanted(self, names: Sequence[str]) -> None:
+        if not os.path.isdir(self.home):
+            return
+        with files.Lock(self.record_path):
+            self._save(self._load(), wanted=names)
 
     def is_unchanged(self, path: str) -> bool:
         """Whether a file still has the bytes that were written."""
@@ -147,6 +159,15 @@ class Installation:
         return ConfigChange(edit, target, before, after.encode())
 
     def _plan_removal(self, edit: ConfigEdit, entry: dict[str, Any] | None) -> ConfigChange:
+        """A file that nothing was put into may be as broken as it is."""
+        try:
+            return self._plan_known_removal(edit, entry)
+        except SettingsFileError:
+            if entry is not None or self._is_record_lost():
+                raise
+            return ConfigChange(edit, edit.path, None, None)
+
+    def _plan_known_removal(self, edit: ConfigEdit, entry: dict[str, Any] | None) -> ConfigChange:
         target = self._find_target(edit.path)
         now = _read(edit.path, target)
         if now is None:
@@ -154,9 +175,8 @@ class Installation:
         is_known, original = self._find_original(entry)
         if entry and is_known and _hash(now) == entry.get("after"):
             return ConfigChange(edit, target, now, original)
-        text = _decode(edit.path, now)
-        left = edit.take_out(text or "", _decode(edit.path, original))
-        return ConfigChange(edit, target, now, None if left is None else left.encode())
+        left = _take_out(edit, entry, now, original)
+        return ConfigChange(edit, target, now, left)
 
     def _find_target(self, path: str) -> str:
         target = os.path.realpath(path)
@@ -179,18 +199,19 @@ class Installation:
     ) -> dict[str, Any]:
         original = change.before
         folders = _list_missing(os.path.dirname(change.target))
+        parts = list_parts(change.edit)
         if entry:
             folders += [folder for folder in entry["folders"] if folder not in folders]
+            parts += [part for part in entry.get("parts", ()) if part not in parts]
             _, original = self._find_original(entry)
             if _hash(change.before) != entry["after"] and change.before is not None:
                 # Somebody wrote since: what is theirs now is the file without ours.
-                text = _decode(change.path, change.before)
-                left = change.edit.take_out(text or "", _decode(change.path, original))
-                original = None if left is None else left.encode()
+                original = _take_out(change.edit, entry, change.before, original)
         return {
             "client": client,
             "backup": self._back_up(change.path, original),
             "after": _hash(change.after),
+            "parts": parts,
             "folders": folders,
             "worktree": self.inside,
         }
@@ -214,17 +235,31 @@ class Installation:
         return is_whole, data if is_whole else None
 
     def _load(self) -> dict[str, Any]:
-        data = files.find_bytes(self.record_path, max_bytes=RECORD_BYTES)
-        try:
-            found = json.loads(data or b"{}").get("files", {})
-        except (ValueError, AttributeError):
-            found = {}  # then only what is ours is taken out of a file
+        """Nothing where it cannot be read: then only what is ours is taken out of a file."""
+        found = self._load_record().get("files")
         return found if isinstance(found, dict) else {}
 
-    def _save(self, known: dict[str, Any]) -> None:
-        text = json.dumps({"files": known}, indent=1, sort_keys=True)
-        if known or os.path.exists(self.record_path):
+    def _load_record(self) -> dict[str, Any]:
+        data = files.find_bytes(self.record_path, max_bytes=RECORD_BYTES)
+        try:
+            record = json.loads(data or b"{}")
+        except (ValueError, RecursionError):
+            return {}
+        return record if isinstance(record, dict) else {}
+
+    def _is_record_lost(self) -> bool:
+        return os.path.exists(self.record_path) and not self._load_record()
+
+    def _save(self, known: dict[str, Any], *, wanted: Sequence[str] | None = None) -> None:
+        record = {"files": known, "wanted": list(self.list_wanted() if wanted is None else wanted)}
+        if known or wanted or os.path.exists(self.record_path):
+            text = json.dumps(record, indent=1, sort_keys=True)
             files.write_atomic(self.record_path, f"{text}\n".encode())
+
+    def _is_on_another_branch(self, path: str) -> bool:
+        """A file of a repository that is missing there now comes back with its branch."""
+        is_missing = not os.path.lexists(path)
+        return self.inside is not None and os.path.isdir(self.inside) and is_missing
 
     def _forget(self, edits: Sequence[ConfigEdit], known: dict[str, Any]) -> None:
         for edit in edits:
@@ -375,6 +410,19 @@ def _decode(path: str, data: bytes | None) -> str | None:
 
 def _decode_to_show(data: bytes | None) -> list[str]:
     return (data or b"").decode(errors="replace").splitlines(keepends=True)
+
+
+def _take_out(
+    edit: ConfigEdit, entry: Mapping[str, Any] | None, data: bytes, original: bytes | None
+) -> bytes | None:
+    """What is left of a file without ours, also without what another version has put in."""
+    recorded = make_recorded_edits(edit.path, entry.get("parts", ())) if entry else []
+    left = _decode(edit.path, data)
+    before = _decode(edit.path, original)
+    for each in (*recorded, edit):
+        if left is not None:
+            left = each.take_out(left, before)
+    return None if left is None else left.encode()
 
 
 def _name_backup(data: bytes) -> str:

@@ -35,6 +35,7 @@ PROBLEM_CHARS = 300
 PLAIN_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 _VERSION = compile_later(r"\d+(?:\.\d+)+")
+_OWN_VERSION = compile_later(r"(?m)^holdfast, version \d")
 Mark = dict[str, Any]
 A = TypeVar("A")
 B = TypeVar("B")
@@ -98,7 +99,7 @@ def _find_client(name: str, environment: Mapping[str, str]) -> FoundClient | Non
     output = _run([program, "--version"], environment, VERSION_SECONDS)
     match = _VERSION.search(output or "")
     if match is None:
-        problem = f"`{setup.PROGRAM} --version` does not answer"
+        problem = _describe_no_version(setup.PROGRAM, output)
         return FoundClient(name, client.TITLE, program, None, problem, is_newer=False)
     version = tuple(map(int, match[0].split(".")))
     too_old = f"is older than {'.'.join(map(str, setup.OLDEST))}"
@@ -110,6 +111,16 @@ def _find_client(name: str, environment: Mapping[str, str]) -> FoundClient | Non
         problem=too_old if version < setup.OLDEST else None,
         is_newer=version > setup.CHECKED,
     )
+
+
+def _describe_no_version(program: str, output: str | None) -> str:
+    """In its own words: often it cannot read its settings."""
+    lines = [line.strip() for line in (output or "").splitlines()]
+    said = next(filter(None, lines), None)
+    if said is None:
+        return f"`{program} --version` does not answer"
+    said = cut(said, PROBLEM_CHARS).rstrip(".")
+    return f"`{program} --version` answers: {said}. Correct that, then run `holdfast init` again"
 
 
 def check_client(found: FoundClient, place: SetupPlace, home: str) -> ClientCheck:
@@ -157,14 +168,17 @@ def list_session_marks(name: str, marks: Mapping[str, Mark]) -> list[Mark]:
 
 
 def check_clients(
-    found: Sequence[FoundClient], place: SetupPlace, home: str, report: Report
+    found: Sequence[FoundClient], places: Mapping[str, SetupPlace], home: str, report: Report
 ) -> list[ClientCheck]:
-    """All at once; each is reported as soon as it is known, with those that are waited for."""
+    """All at once; each is reported as soon as it is known, with those that are waited for.
+
+    `places`: of each client by name, because each has variables that move its files.
+    """
     waiting = [client.title for client in found]
     lock = threading.Lock()
 
     def check(client: FoundClient) -> ClientCheck:
-        checked = check_client(client, place, home)
+        checked = check_client(client, places[client.name], home)
         with lock:
             waiting.remove(client.title)
             report(checked, tuple(waiting))
@@ -200,7 +214,7 @@ def starts(place: SetupPlace) -> bool:
     """Whether the installed command finds the program; without one it says nothing."""
     environment = make_scrubbed_environment(place)
     output = _run([place.shim, "--version"], environment, VERSION_SECONDS)
-    return bool(output) and _VERSION.search(output or "") is not None
+    return _OWN_VERSION.search(output or "") is not None
 
 
 def make_scrubbed_environment(place: SetupPlace) -> dict[str, str]:

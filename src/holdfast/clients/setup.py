@@ -62,6 +62,7 @@ class ClientSetup(Protocol):
     OLDEST: tuple[int, ...]  # older ones are named and left alone
     CHECKED: tuple[int, ...]  # the newest version that was run with all of this
     MOVED_BY: tuple[str, ...]  # variables that say where it keeps its files
+    APPROVES_TOOLS: bool  # what is put in lets our tools run without a question each time
     LIST_COMMAND: tuple[str, ...] | None  # connects to MCP servers for real; None: it has none
 
     def list_edits(self, place: SetupPlace) -> list[ConfigEdit]:
@@ -306,6 +307,45 @@ class TomlTable:
         if before is None and left != text and config_file.is_blank(left):
             return None
         return left
+
+
+# --- the record -----------------------------------------------------------------------------------
+
+Part = dict[str, Any]
+
+
+def list_parts(edit: ConfigEdit) -> list[Part]:
+    """What an edit puts in, for the record: a later version may not know of it any more."""
+    if isinstance(edit, TomlTable):
+        return [{"table": edit.name}]
+    if isinstance(edit, JsonEdit):
+        return [_describe_item(item) for item in edit.items]
+    return []
+
+
+def _describe_item(item: Member | Element | HookGroup) -> Part:
+    if isinstance(item, HookGroup):
+        return {"hook": item.event, "command": item.command}
+    if isinstance(item, Element):
+        return {"element": list(item.keys), "value": item.value}
+    return {"member": list(item.keys)}
+
+
+def make_recorded_edits(path: str, parts: Sequence[Part]) -> list[ConfigEdit]:
+    """What some version has put into a file, only to be taken out again."""
+    tables = [TomlTable(path, part["table"], ()) for part in parts if "table" in part]
+    items = [_make_item(part) for part in parts if "table" not in part]
+    if items:
+        return [*tables, JsonEdit(path, items)]
+    return [*tables] if tables else [OwnFile(path, "")]
+
+
+def _make_item(part: Part) -> Member | Element | HookGroup:
+    if "hook" in part:
+        return HookGroup(part["hook"], {"hooks": [{"command": part["command"]}]})
+    if "element" in part:
+        return Element(tuple(part["element"]), part["value"])
+    return Member(tuple(part["member"]), None)
 
 
 @contextmanager

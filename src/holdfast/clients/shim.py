@@ -5,6 +5,11 @@ wherever the client was started from. So the settings name this file, and only t
 the program is; `init` writes it again when that changes. Where there is no program any more it says
 nothing and succeeds; to a client that wants its tools it is a server that has none, because every
 client reports a server that does not answer.
+
+A program may also be there and not start, because its interpreter or its package is gone. After
+`exec` it is too late to try another one, and the shell must not stay above the program, because
+hooks register the process above them. So the interpreter is looked for before (also the one that
+pip names in a second line, where its path is long), and a server is first asked for its version.
 """
 
 from __future__ import annotations
@@ -28,11 +33,36 @@ export {name}
 _TEXT = """\
 #!/bin/sh
 # {mark}. Clients start this file; it finds the program.
-{settings}program={program}
-[ -x "$program" ] || program=$(command -v {name})
-[ "$program" -ef "$0" ] && program=
+{settings}verb=$1
+program=
+try() {{
+  [ -z "$program" ] && [ -f "$1" ] && [ -x "$1" ] || return
+  [ "$1" -ef "$0" ] && return
+  first= second=
+  {{ IFS= read -r first && IFS= read -r second; }} 2>/dev/null <"$1"
+  case $first in '#!'*) can_start "${{first#??}}" || return ;; esac
+  case $second in "'''exec' "*) can_start "${{second#*' '}}" || return ;; esac
+  if [ "$verb" = mcp ]; then "$1" --version </dev/null >/dev/null 2>&1 || return; fi
+  program=$1
+}}
+can_start() {{
+  path=${{1#"${{1%%[! ]*}}"}}
+  case $path in
+    '"'*) path=${{path#?}}; path=${{path%%'"'*}} ;;
+    "'"*) path=${{path#?}}; path=${{path%%"'"*}} ;;
+    *) path=${{path%%[[:space:]]*}} ;;
+  esac
+  [ -x "$path" ]
+}}
+try {program}
+set -f
+IFS=:
+for folder in $PATH; do
+  case $folder in /*) try "$folder/{name}" ;; esac
+done
+unset IFS
 [ -n "$program" ] && exec "$program" "$@"
-[ "$1" = mcp ] || exit 0
+[ "$verb" = mcp ] || exit 0
 {server}"""
 # No command but those of the shell: nothing else is sure to be there. It has a prompt, which no
 # model is told of, because a server that has nothing at all is an error to some clients.

@@ -23,7 +23,8 @@ STAT_BYTES = 1024
 MOST_ANCESTORS = 64
 
 # In what follows the command of /proc/PID/stat, which may itself hold blanks and brackets.
-_PARENT, _START = 1, 19
+_STATE, _PARENT, _START = 0, 1, 19
+_ENDED = ("Z", "X")  # only its parent has not looked at it yet
 
 
 def find_client_process() -> str | None:
@@ -100,6 +101,8 @@ def _read_stat(pid: int) -> tuple[str, int, str] | None:
         text = _read(f"/proc/{pid}/stat").decode("utf-8", "replace")
         start, end = text.index("("), text.rindex(")")
         fields = text[end + 1 :].split()
+        if fields[_STATE] in _ENDED:
+            return None
         return text[start + 1 : end], int(fields[_PARENT]), fields[_START]
     except (OSError, ValueError, IndexError):
         return None

@@ -57,8 +57,8 @@ def owner_of(workspace: str, handle: str) -> Owner:
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     env = os.environ if environment is None else environment
-    folder = env.get("HOLDFAST_HOME") or _find_data_folder(env)
-    home = os.path.abspath(_expand(folder, env))
+    folder = _find_given_home(env) or _expand(_find_data_folder(env), env)
+    home = os.path.abspath(folder)
     return Settings(
         home=home,
         database=_find_database(env, home),
@@ -96,6 +96,24 @@ def sqlite_path(url: str) -> str | None:
         )
     # Without links: the files beside it (log, locks) must have one name, whatever path was used.
     return os.path.realpath(os.path.expanduser(path))
+
+
+def _find_given_home(env: Mapping[str, str]) -> str | None:
+    """A relative one would be another folder, and another store, wherever a client is started."""
+    given = env.get("HOLDFAST_HOME")
+    if not given:
+        return None
+    folder = _expand(given, env)
+    if not os.path.isabs(folder):
+        problem = "is not an absolute path; begin it with / or ~/"
+        raise InvalidValueError("HOLDFAST_HOME", given, problem)
+    return folder
+
+
+def _find_absolute(env: Mapping[str, str], name: str) -> str | None:
+    """XDG says that a relative path is invalid and is to be ignored."""
+    folder = env.get(name)
+    return folder if folder and os.path.isabs(folder) else None
 
 
 def _find_database(env: Mapping[str, str], home: str) -> str:
@@ -239,7 +257,7 @@ def _find_git_email(env: Mapping[str, str]) -> str:
     folder = _find_person_folder(env)
     if folder.startswith("~"):  # unknown, and not a folder of that name in a checkout
         return ""
-    config = env.get("XDG_CONFIG_HOME") or os.path.join(folder, ".config")
+    config = _find_absolute(env, "XDG_CONFIG_HOME") or os.path.join(folder, ".config")
     paths = (os.path.join(folder, ".gitconfig"), os.path.join(config, "git", "config"))
     for path in paths:
         if email := _find_email_in(path):
@@ -299,5 +317,5 @@ def _find_data_folder(env: Mapping[str, str]) -> str:
     if sys.platform == "win32":
         folder = env.get("LOCALAPPDATA") or "~"
     else:
-        folder = env.get("XDG_DATA_HOME") or "~/.local/share"
+        folder = _find_absolute(env, "XDG_DATA_HOME") or "~/.local/share"
     return os.path.join(folder, "holdfast")

@@ -13,7 +13,7 @@ import json
 import os
 import time
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import files
 from holdfast.ground.worktree import find_main_worktree
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 NAME = "folders.json"
 MAX_BYTES = 1 << 20
+UNREADABLE = (
+    "cannot be read, so hooks do not know where they may work, and store nothing. Restore it, "
+    "or run `holdfast init` in each repository again: a copy of it is kept beside it"
+)
 
 
 class Enrolment:
@@ -48,13 +52,33 @@ class Enrolment:
     def list_folders(self) -> dict[str, Any] | None:
         """None where `init` was never run; none at all where the file cannot be read."""
         try:
+            return self._read()
+        except HoldfastError:
+            return {}
+
+    def check(self) -> None:
+        """Raise where the file cannot be read; to a hook it is then as if no folder were in it."""
+        self._read()
+
+    def _read(self) -> dict[str, Any] | None:
+        try:
             data = files.find_bytes(self.path, max_bytes=MAX_BYTES)
             if data is None:
                 return None
-            folders = json.loads(data).get("folders")
-        except (OSError, ValueError, AttributeError, RecursionError, HoldfastError):
-            return {}
-        return folders if isinstance(folders, dict) else {}
+            folders = json.loads(data)["folders"]
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            raise InvalidValueError(NAME, self.path, UNREADABLE) from None
+        if not isinstance(folders, dict):
+            raise InvalidValueError(NAME, self.path, UNREADABLE)
+        return folders
+
+    def _keep_unreadable(self) -> None:
+        """Which repositories are in it, a person may still read."""
+        try:
+            self._read()
+        except HoldfastError:
+            moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+            os.replace(self.path, f"{self.path}.damaged-{moment}")
 
     def add(self, worktree: str) -> None:
         """A linked working tree stands for the repository that it is linked to."""
@@ -68,6 +92,7 @@ class Enrolment:
     def _change(self, change: Callable[[dict[str, Any]], object]) -> None:
         files.private_folder(os.path.dirname(self.path))
         with files.Lock(self.path):
+            self._keep_unreadable()
             known = self.list_folders()
             folders = dict(known or {})
             change(folders)

@@ -107,7 +107,8 @@ def handle(client: Client, event_name: str, started_at: float, *, is_brought: bo
         return
     if payload is None:
         raise InvalidValueError("payload", "", "is not a JSON object")
-    text = take_payload(client, event_name, _place(client, payload), loaded)
+    payload = _place(client, payload)
+    text = take_payload(client, event_name, payload, loaded)
     if text:
         print(client.reply(event_name, text), flush=True)
     if loaded and event_name in list_known(client):
@@ -311,13 +312,13 @@ def _leave_mark(
     seconds: float,
     chars: int,
 ) -> None:
-    """When it fired last, for a person who asks whether it does."""
+    """When it fired last, for a person who asks whether it does; not where it does nothing."""
     from holdfast.storage.hook_marks import HookMarks, measure_age
 
     marks = HookMarks(home)
     if payload.get("session_id") == CHECK_ID:
         marks.record_check(client.NAME, event_name)
-    elif payload.get("hook_event_name") == event_name:
+    elif payload.get("hook_event_name") == event_name and capture.is_on_in(home, payload["cwd"]):
         marks.record(client.NAME, event_name, 1000 * measure_age(seconds), chars)
 
 

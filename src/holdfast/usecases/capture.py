@@ -73,9 +73,14 @@ def is_wanted(settings: Settings, origin: HookOrigin) -> bool:
     """
     if OffSessions(settings.home).has(origin.client, origin.native_id):
         return False
-    if not os.path.isdir(origin.cwd):
+    return is_on_in(settings.home, origin.cwd)
+
+
+def is_on_in(home: str, folder: str) -> bool:
+    """Whether hooks work in a folder, as far as that is known without the store."""
+    if not os.path.isdir(folder):
         return True
-    return Enrolment(settings.home).find(locate_worktree(origin.cwd)) is not None
+    return Enrolment(home).find(locate_worktree(folder)) is not None
 
 
 def mark_unasked(record: dict[str, Any], folder: str) -> dict[str, Any]:

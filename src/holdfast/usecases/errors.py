@@ -5,8 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.errors import Action, NotFound, Refused
+from holdfast.ground.frozen import dataclass
+from holdfast.ground.text import cut
 
 SHOWN_SESSIONS = 10
+ID_CHARS, TITLE_CHARS = 13, 50  # the beginning of an id is enough for any command
+
+
+@dataclass(frozen=True)
+class SwitchableSession:
+    """A session that a person may mean, as they know it."""
+
+    id: str  # ours, or the client's own where nothing is stored
+    client: str
+    title: str
+
+    def describe(self) -> str:
+        shown_id = self.id if self.title == NOTHING_STORED else self.id[:ID_CHARS]
+        return f"{shown_id} ({self.client}: {cut(self.title, TITLE_CHARS)})"
+
+
+NOTHING_STORED = "nothing stored yet"
 
 
 class NoClientSessionError(NotFound):
@@ -17,7 +36,10 @@ class NoClientSessionError(NotFound):
     def __init__(self, worktree: str, *, is_off: bool):
         self.worktree, self.is_off = worktree, is_off
         kind = "session that is off" if is_off else "open session of a client"
-        super().__init__(f"No {kind} is known in {worktree}. Nothing was changed.")
+        super().__init__(
+            f"No {kind} is known in {worktree}. Nothing was changed.",
+            next_actions=[Action("session.look"), Action("doctor")],
+        )
 
 
 class ClientSessionNotNamedError(Refused):
@@ -25,9 +47,9 @@ class ClientSessionNotNamedError(Refused):
 
     code = "client_session_not_named"
 
-    def __init__(self, worktree: str, known: Sequence[tuple[str, str]], *, is_off: bool):
+    def __init__(self, worktree: str, known: Sequence[SwitchableSession], *, is_off: bool):
         self.worktree, self.known, self.is_off = worktree, tuple(known), is_off
-        shown = [f"{native_id} ({client})" for client, native_id in known[:SHOWN_SESSIONS]]
+        shown = [session.describe() for session in known[:SHOWN_SESSIONS]]
         action = Action("session.switch_on") if is_off else Action("session.switch_off")
         super().__init__(
             f"Which session is meant is not known. In {worktree} there are: {', '.join(shown)}. "

@@ -7,7 +7,7 @@ whole or not at all, and one that cannot be is no reason to leave out the others
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from holdfast.clients import CLIENTS, find_client, probing, shim
@@ -21,13 +21,16 @@ from holdfast.clients.setup import (
     SetupPlace,
     find_setup,
     list_hook_commands,
+    make_recorded_edits,
 )
 from holdfast.errors import HoldfastError
 from holdfast.ground.frozen import dataclass, field, replace
 from holdfast.ground.settings import Settings, load_settings
 from holdfast.ground.tokens import tokens_of
+from holdfast.ground.user_settings import load_user_settings
 from holdfast.sessions import rules
 from holdfast.storage.enrolment import Enrolment
+from holdfast.storage.off_sessions import OffSessions
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class SetupPlan:
     in_project: bool
     is_enrolled: bool
     program: str
+    settings_problems: Sequence[str] = ()
 
     @property
     def usable(self) -> list[ClientPlan]:
@@ -56,6 +60,12 @@ class SetupPlan:
     @property
     def changes(self) -> list[ConfigChange]:
         return [change for plan in self.usable for change in plan.changes]
+
+    @property
+    def approving(self) -> list[str]:
+        """The titles of the clients that are told not to ask before each call of our tools."""
+        changed = [plan.client for plan in self.usable if plan.changes and not self.in_project]
+        return [client.title for client in changed if find_setup(client.name).APPROVES_TOOLS]
 
 
 @dataclass(frozen=True)
@@ -99,17 +109,33 @@ def make_plan(
         in_project=in_project,
         is_enrolled=_is_enrolled(settings.home, place.worktree),
         program=program,
+        settings_problems=list_settings_problems(settings.home),
     )
 
 
 def _plan_client(installation: Installation, client: FoundClient, place: SetupPlace) -> ClientPlan:
-    if client.problem:
-        return ClientPlan(client, problem=client.problem)
+    problem = client.problem or _find_moved_problem(client.name, place)
+    if problem:
+        return ClientPlan(client, problem=problem)
     edits = _list_edits(find_setup(client.name), place, in_project=installation.inside is not None)
     try:
         return ClientPlan(client, edits, installation.plan(edits))
     except HoldfastError as error:
         return ClientPlan(client, edits, problem=error.message)
+
+
+def _find_moved_problem(name: str, place: SetupPlace) -> str | None:
+    relative = _list_relative(name, place)
+    if not relative:
+        return None
+    named = " and ".join(f"{key}={place.environment[key]}" for key in relative)
+    return f"{named} means another folder wherever it is started; set it to an absolute path"
+
+
+def _list_relative(name: str, place: SetupPlace) -> list[str]:
+    """Variables that would lead into whatever folder the client is started in."""
+    moved = _find_moved(name, place)
+    return [key for key, value in moved.items() if not os.path.isabs(value)]
 
 
 def _list_edits(setup: ClientSetup, place: SetupPlace, *, in_project: bool) -> list[ConfigEdit]:
@@ -143,9 +169,20 @@ def apply_plan(plan: SetupPlan, report: Report) -> SetupResult:
         Enrolment(plan.home).add(plan.place.worktree)
     checks: Sequence[ClientCheck] = ()
     if not plan.in_project:
+        tried = [client.client.name for client in plan.clients]
+        installed = list_installed_clients(plan.home)
+        installation.set_wanted(list(dict.fromkeys([*installed, *tried])))
         found = [client.client for client in done]
-        checks = probing.check_clients(found, plan.place, plan.home, report)
+        checks = check_clients(plan.home, plan.place, found, report)
     return SetupResult(done, failed, checks)
+
+
+def check_clients(
+    home: str, place: SetupPlace, found: Sequence[FoundClient], report: Report
+) -> list[ClientCheck]:
+    """Each with the settings that were written."""
+    places = {client.name: find_place(home, client.name, place) for client in found}
+    return probing.check_clients(found, places, home, report)
 
 
 def _list_settings(plan: SetupPlan) -> dict[str, str]:
@@ -164,12 +201,14 @@ def _list_settings(plan: SetupPlan) -> dict[str, str]:
 class RemovalResult:
     changes: Sequence[ConfigChange]
     problems: Sequence[str]
+    absent: Sequence[str] = ()  # files of a repository that another branch of it has
 
 
 def remove_everything(settings: Settings, place: SetupPlace) -> RemovalResult:
     """Out of every client's files, wherever something was put; the data stays.
 
-    The installed command goes last: until then every hook that is still there finds it.
+    The consent goes in any case. The installed command goes last, and only when no file that could
+    not be changed names it: until then every hook that is still there finds it.
     """
     changes: list[ConfigChange] = []
     problems: list[str] = []
@@ -179,11 +218,18 @@ def remove_everything(settings: Settings, place: SetupPlace) -> RemovalResult:
                 changes += installation.remove(edits)
             except HoldfastError as error:
                 problems.append(error.message)
+    if os.path.isdir(settings.home):
+        Installation(settings.home).set_wanted(())
+        Enrolment(settings.home).clear()
     if not problems:
-        if os.path.isdir(settings.home):
-            Enrolment(settings.home).clear()
         shim.remove_shim(settings.home)
-    return RemovalResult(changes, problems)
+    recorded = Installation(settings.home).list_files()
+    absent = [path for path, entry in recorded.items() if _is_absent(path, entry)]
+    return RemovalResult(changes, problems, absent)
+
+
+def _is_absent(path: str, entry: Mapping[str, Any]) -> bool:
+    return bool(entry.get("worktree")) and not os.path.lexists(path)
 
 
 def _list_installed(
@@ -195,27 +241,62 @@ def _list_installed(
     for worktree in list_project_worktrees(home):
         there = SetupPlace(place.user_folder, place.environment, worktree, place.shim, place.tools)
         found.append((Installation(home, inside=worktree), setup.list_project_edits(there)))
+    known = {edit.path for _, edits in found for edit in edits}
+    for path, entry in Installation(home).list_files().items():
+        if entry.get("client") == name and path not in known:  # another version has put it there
+            edits = make_recorded_edits(path, entry.get("parts", ()))
+            found.append((Installation(home, inside=entry.get("worktree")), edits))
     return found
 
 
 def _find_moved(name: str, place: SetupPlace) -> dict[str, str]:
     """What of the environment says where a client keeps its files."""
     moved_by = find_setup(name).MOVED_BY
-    return {key: place.environment[key] for key in moved_by if key in place.environment}
+    return {key: place.environment[key] for key in moved_by if place.environment.get(key)}
 
 
 def _list_places(home: str, name: str, place: SetupPlace) -> list[SetupPlace]:
     """Where a client was set up, wherever it would keep its files now."""
-    moved_by = find_setup(name).MOVED_BY
-    rest = {key: value for key, value in place.environment.items() if key not in moved_by}
+    unique = _list_recorded_moves(home, name)
+    known = [_move_place(name, place, moved) for moved in unique]
+    if known:
+        return known
+    relative = _list_relative(name, place)
+    today = _find_moved(name, place).items()
+    return [_move_place(name, place, {key: to for key, to in today if key not in relative})]
+
+
+def _list_recorded_moves(home: str, name: str) -> list[dict[str, str]]:
+    """The variables that led to a client's files when these were written, each set of them once."""
     recorded = [
         entry.get("environment", {})
         for entry in Installation(home).list_files().values()
         if entry.get("client") == name and not entry.get("worktree")
     ]
-    unique = [moved for at, moved in enumerate(recorded) if moved not in recorded[:at]]
-    known = [replace(place, environment={**rest, **moved}) for moved in unique]
-    return known or [place]
+    return [moved for at, moved in enumerate(recorded) if moved not in recorded[:at]]
+
+
+def _move_place(name: str, place: SetupPlace, moved: Mapping[str, str]) -> SetupPlace:
+    moved_by = find_setup(name).MOVED_BY
+    rest = {key: value for key, value in place.environment.items() if key not in moved_by}
+    return replace(place, environment={**rest, **moved})
+
+
+def find_place(home: str, name: str, place: SetupPlace) -> SetupPlace:
+    """Where a client is set up: where it keeps its files now, else where it kept them then."""
+    places = _list_places(home, name, place)
+    return place if is_set_up_here(home, name, place) else places[0]
+
+
+def is_set_up_here(home: str, name: str, place: SetupPlace) -> bool:
+    """Whether a client that is started with today's variables finds what was written."""
+    return _find_moved(name, place) in _list_recorded_moves(home, name)
+
+
+def describe_moved(home: str, name: str, place: SetupPlace) -> str:
+    """The variables that a client was set up with, as a person would write them."""
+    moved = _find_moved(name, find_place(home, name, place))
+    return " ".join(f"{key}={value}" for key, value in moved.items())
 
 
 def list_project_worktrees(home: str) -> list[str]:
@@ -232,8 +313,9 @@ def list_installed_clients(home: str) -> list[str]:
 
 def list_project_clients(home: str, worktree: str) -> list[str]:
     """Those whose hooks `init --project` has put into the files of a repository."""
-    entries = Installation(home).list_files().values()
-    recorded = {entry.get("client") for entry in entries if entry.get("worktree") == worktree}
+    entries = Installation(home).list_files().items()
+    here = [(path, entry) for path, entry in entries if entry.get("worktree") == worktree]
+    recorded = {entry.get("client") for path, entry in here if not _is_absent(path, entry)}
     return [name for name in CLIENTS if name in recorded]
 
 
@@ -249,11 +331,54 @@ def check_project(home: str, place: SetupPlace) -> dict[str, list[HookCheck]]:
 # --- looking --------------------------------------------------------------------------------------
 
 
+def list_settings_problems(home: str) -> list[str]:
+    """The files of the data folder, in which choices of the person are, that cannot be read."""
+    checks: Sequence[Callable[[], object]] = (
+        lambda: load_user_settings(home),
+        OffSessions(home).list_newest,
+        Enrolment(home).check,
+    )
+    problems = []
+    for check in checks:
+        try:
+            check()
+        except HoldfastError as error:
+            problems.append(error.message)
+    return problems
+
+
+@dataclass(frozen=True)
+class MissingClient:
+    """A client on this machine that is not set up."""
+
+    name: str
+    title: str
+    is_wanted: bool  # `init` was to set it up
+    problem: str | None  # why it could not, where that is still so
+
+
+def list_missing_clients(
+    home: str, place: SetupPlace, found: Sequence[FoundClient]
+) -> list[MissingClient]:
+    installation = Installation(home)
+    installed, wanted = list_installed_clients(home), installation.list_wanted()
+    plans = [
+        _plan_client(installation, client, place)
+        for client in found
+        if client.name not in installed
+    ]
+    return [
+        MissingClient(plan.client.name, plan.client.title, plan.client.name in wanted, plan.problem)
+        for plan in plans
+    ]
+
+
 def find_lost_parts(home: str, name: str, place: SetupPlace) -> list[str]:
     """The files of a client in which something of ours is missing, or that cannot be read."""
     installation = Installation(home)
     problems = []
-    for edit in find_setup(name).list_edits(place):
+    where = find_place(home, name, place)
+    for edit in find_setup(name).list_edits(where):
         try:
             if installation.plan([edit]):
                 problems.append(f"{edit.path} has lost something that Holdfast needs")
@@ -288,12 +413,14 @@ def list_uses(home: str, place: SetupPlace) -> list[ClientUse]:
     """Of every client that is set up or has fired, from files alone: nothing is started."""
     installed = list_installed_clients(home)
     uses = [_describe_use(home, name, place, is_set_up=name in installed) for name in CLIENTS]
-    return [use for use in uses if use.is_set_up or use.last_fired_at]
+    is_on_somewhere = Enrolment(home).list_folders() != {}  # not so after `uninstall`
+    return [use for use in uses if use.is_set_up or (use.last_fired_at and is_on_somewhere)]
 
 
 def _describe_use(home: str, name: str, place: SetupPlace, *, is_set_up: bool) -> ClientUse:
     setup, client = find_setup(name), find_client(name)
     assert client is not None
+    where = find_place(home, name, place)
     marks = probing.find_marks(home, name)
     paid = probing.list_session_marks(name, marks)
     prompts = [event for event, moment in client.MOMENTS.items() if moment == PROMPT]
@@ -306,7 +433,7 @@ def _describe_use(home: str, name: str, place: SetupPlace, *, is_set_up: bool) -
         is_set_up=is_set_up,
         last_fired_at=probing.find_last_fired(name, marks),
         is_complete=is_set_up and not find_lost_parts(home, name, place),
-        has_commands=all(map(os.path.exists, setup.list_commands(place))),
+        has_commands=all(map(os.path.exists, setup.list_commands(where))),
         hook_count=int(hook_count),
         turn_count=int(turn_count),
         handed_count=int(handed_count),

@@ -14,14 +14,21 @@ import os
 from typing import TYPE_CHECKING
 
 from holdfast.clients import find_client, list_clients
+from holdfast.errors import HoldfastError
 from holdfast.ground import process_tree
 from holdfast.ground.frozen import dataclass
 from holdfast.sessions.model import make_session
 from holdfast.storage.off_sessions import OffSessions
 from holdfast.storage.processes import Processes
 from holdfast.usecases import catching_up, transcripts
-from holdfast.usecases.errors import ClientSessionNotNamedError, NoClientSessionError
+from holdfast.usecases.errors import (
+    NOTHING_STORED,
+    ClientSessionNotNamedError,
+    NoClientSessionError,
+    SwitchableSession,
+)
 from holdfast.usecases.session_status import find_statuses
+from holdfast.usecases.session_titles import find_title
 from holdfast.usecases.which_session import as_label
 
 if TYPE_CHECKING:
@@ -100,7 +107,7 @@ async def _describe(app: App, native: Native) -> SwitchedSession:
 async def _choose_to_switch_off(app: App, worktree: str) -> Native:
     live = await _list_live(app, worktree)
     own = _find_own(app, os.environ, live)
-    if own is not None:
+    if own is not None and not await _has_ended(app, own):
         return own
     off = OffSessions(app.settings.home)
     still_on = [native for native in live if not off.has(*native)]
@@ -108,7 +115,7 @@ async def _choose_to_switch_off(app: App, worktree: str) -> Native:
     if len(candidates) == 1:
         return candidates[0]
     known = candidates or await _list_open(app, worktree)
-    raise _make_error(worktree, known, is_off=False)
+    raise await _make_error(app, worktree, known, is_off=False)
 
 
 async def _choose_to_switch_on(app: App, worktree: str) -> Native:
@@ -120,15 +127,26 @@ async def _choose_to_switch_on(app: App, worktree: str) -> Native:
     running = [native for native in candidates if native in live]
     if len(candidates) == 1 or len(running) == 1:
         return (running or candidates)[0]
-    raise _make_error(worktree, candidates, is_off=True)
+    raise await _make_error(app, worktree, candidates, is_off=True)
 
 
-def _make_error(
-    worktree: str, known: Sequence[Native], *, is_off: bool
+async def _make_error(
+    app: App, worktree: str, known: Sequence[Native], *, is_off: bool
 ) -> NoClientSessionError | ClientSessionNotNamedError:
     if not known:
         return NoClientSessionError(worktree, is_off=is_off)
-    return ClientSessionNotNamedError(worktree, known, is_off=is_off)
+    named = [await _name_session(app, native) for native in known]
+    return ClientSessionNotNamedError(worktree, named, is_off=is_off)
+
+
+async def _name_session(app: App, native: Native) -> SwitchableSession:
+    """As `session list` shows it."""
+    client, native_id = native
+    session = (await _describe(app, native)).session
+    if session is None:
+        return SwitchableSession(native_id, client, NOTHING_STORED)
+    title = await find_title(app.scope.sessions, session)
+    return SwitchableSession(session.id, client, title)
 
 
 def _find_own(app: App, environment: Mapping[str, str], live: Sequence[Native]) -> Native | None:
@@ -161,14 +179,39 @@ def _find_registered(app: App) -> Native | None:
 
 
 async def _list_live(app: App, worktree: str) -> list[Native]:
-    """Those that run here; where processes are not known, those in which something happened."""
-    running = _list_running(app, worktree)
+    """Those that run here; where processes are not known, those in which something happened.
+
+    The end of a process in another namespace is not seen here, but its session may have told it.
+    """
+    registered = _list_running(app, worktree)
+    running = [native for native in registered if not await _has_ended(app, native)]
     if process_tree.find_own_process() is not None:
         return running
     sessions = await _list_open_sessions(app, worktree)
     statuses = await find_statuses(app.scope, app.settings.home, sessions)
     happening = [session for session in sessions if statuses[session.id].word == "live"]
     return _join(running, _list_natives(happening))
+
+
+async def _has_ended(app: App, native: Native) -> bool:
+    session = (await _describe(app, native)).session
+    return session is not None and session.ended_at is not None
+
+
+async def list_sessions_off(app: App, worktree: str) -> list[SwitchableSession]:
+    """Those of this worktree that are kept out now, the newest first."""
+    found = await _list_off(app, worktree)
+    open_ones = [native for native in found if not await _has_ended(app, native)]
+    return [await _name_session(app, native) for native in open_ones]
+
+
+def list_off_ids(home: str, sessions: Sequence[Session]) -> list[str]:
+    """Which of some sessions are kept out of everything; none where that cannot be read."""
+    try:
+        off = OffSessions(home).list_newest()
+    except HoldfastError:
+        return []
+    return [session.id for session in sessions if (session.client, session.native_id) in off]
 
 
 async def _list_open(app: App, worktree: str) -> list[Native]:

@@ -116,11 +116,32 @@ def test_help_is_the_list_of_commands(cli: Call):
 
 
 def test_the_first_help_names_what_a_person_needs_and_where_the_rest_is(cli: Call):
-    lines = cli("--help").out.partition("Commands:\n")[2].splitlines()
+    listed = cli("--help").out.partition("Commands:\n")[2]
+    *lines, blank, last = listed.splitlines()
 
     assert [line.split()[0] for line in lines] == list(SHORT)
     assert len(SHORT) <= 9
     assert "`help all`" in lines[-1]
+    assert blank == ""
+    others, _, everything = last.removeprefix("Also: ").partition("; ")
+    assert set(others.split(", ")) <= set(COMMANDS) - set(SHORT)
+    assert "`holdfast help all`" in everything
+
+
+def test_help_all_wraps_at_the_width_of_the_terminal(cli: Call, monkeypatch: pytest.MonkeyPatch):
+    whole = " ".join(cli("help", "all").out.split())
+    monkeypatch.setenv("COLUMNS", "60")
+    wrapped = cli("help", "all").out
+    assert max(map(len, wrapped.splitlines())) <= 60
+    assert " ".join(wrapped.split()) == whole
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("session strat", "session start"), ("version", "--version"), ("statsu", "status")],
+)
+def test_a_mistyped_command_is_understood(cli: Call, typed: str, meant: str):
+    assert f"Did you mean '{meant}'?" in cli(*typed.split()).err
 
 
 def test_help_all_has_a_line_for_every_command(cli: Call):

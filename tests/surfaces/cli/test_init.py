@@ -95,6 +95,9 @@ def test_one_command_sets_up_every_client_and_says_what_it_did(desk: Desk):
     )
     assert "Changes your user settings only; nothing in this repository" in answer.out
     assert "Data stays on this machine. Model calls made by Holdfast: 0" in answer.out
+    approved = "Lets the tools of Holdfast run without a question in"
+    assert f"{approved} Claude Code, Codex and Gemini CLI\n" in answer.out
+    assert "without a question" in " ".join(holdfast(desk, "init", "--help").out.split())
     for line in ("Claude Code ", "Codex       ", "Gemini CLI  "):
         reached = "hooks answer, not fired yet · tools connected · commands there"
         assert f"  {line} {reached}" in answer.out
@@ -131,6 +134,34 @@ def test_again_is_once(desk: Desk):
 
     assert desk.read_all() == once
     assert desk.shim.read_bytes() == shim
+
+
+def test_again_says_neither_that_it_writes_nor_that_it_approves(desk: Desk):
+    first = holdfast(desk, "init", "--yes")
+    assert "Hooks are switched on in ~/payouts\n" in first.out
+
+    answer = holdfast(desk, "init", "--yes")
+
+    assert "Nothing to change: all of it is there already" in answer.out
+    assert "Trying whether each client reaches Holdfast …" in answer.err
+    for words in ("Writing", "without a question", "switched on"):
+        assert words not in answer.out + answer.err
+
+
+def test_after_uninstall_no_client_is_listed_with_its_price(desk: Desk):
+    holdfast(desk, "init", "--yes")
+    prompt(desk, "first")
+    assert "Claude Code: hooks last fired: 2" in holdfast(desk, "status").out
+    holdfast(desk, "uninstall")
+    status = holdfast(desk, "status")
+    assert "Claude Code" not in status.out
+    assert "none is set up; `holdfast init` does it" in status.out
+
+
+def test_before_the_first_bundle_why_says_that_nothing_was_handed_over(desk: Desk):
+    answer = holdfast(desk, "why")
+    assert answer.code == 3
+    assert "Nothing was handed over to an agent yet" in answer.err
 
 
 def test_uninstall_leaves_the_machine_as_it_was(desk: Desk):
@@ -187,12 +218,13 @@ def begin_repository(desk: Desk) -> None:
 def test_at_a_terminal_it_asks_twice_and_shows_the_diff_on_request(desk: Desk):
     begin_repository(desk)
 
-    answer = type_answers(desk, "init", answers="n\nd\ny\n")
+    answer = type_answers(desk, "init", answers="d\nn\nd\ny\n")
 
     assert answer.code == 0, answer
     assert "Share notes (decisions, claims, next steps) through git? [y/N]: " in answer.out
+    assert answer.out.count("(d = diff)") == 1
     assert answer.out.count("Apply? [Y/n/d]") == 2
-    assert "+[mcp_servers.holdfast]" in answer.out
+    assert answer.out.count("+[mcp_servers.holdfast]") == 2
     assert "Set up: Claude Code, Codex, Gemini CLI" in answer.out
     assert not (desk.data / "settings.json").exists()
 
@@ -244,7 +276,11 @@ def test_a_client_that_was_named_and_is_missing_is_an_error(desk: Desk):
 
 @pytest.mark.parametrize(
     ("version", "reason"),
-    [("1.0.3", "is older than 2.0"), ("", "`claude --version` does not answer")],
+    [
+        ("1.0.3", "is older than 2.0"),
+        ("", "`claude --version` does not answer"),
+        ("Error in settings.json: bad.", "`claude --version` answers: Error in settings.json: bad"),
+    ],
 )
 def test_a_client_that_is_old_or_broken_is_named_and_left_alone(
     desk: Desk, version: str, reason: str
@@ -303,6 +339,7 @@ def test_a_second_repository_is_named_as_switched_on(desk: Desk):
     answer = holdfast(desk, "init", "--yes", cwd=second)
 
     assert "Nothing to change there; switches hooks on for ~/shop" in answer.out
+    assert "Hooks are switched on in ~/shop\n" in answer.out
 
 
 def test_init_in_a_tree_of_a_bare_clone_is_true_of_the_others(desk: Desk):
@@ -337,7 +374,7 @@ def test_the_project_gets_hooks_that_colleagues_do_not_notice(desk: Desk):
     status, doctor = holdfast(desk, "status"), holdfast(desk, "doctor")
     assert "Claude Code: hooks in this repository's files" in status.out
     assert "none is set up" not in status.out
-    assert (doctor.code, doctor.err) == (0, "")
+    assert (doctor.code, doctor.err.count("\n")) == (0, 1)
     assert "  Claude Code  hooks of this repository answer\nAll is well." in doctor.out
 
     holdfast(desk, "uninstall", cwd=desk.home)
@@ -437,6 +474,21 @@ def test_doctor_notices_that_the_program_is_gone(desk: Desk):
     assert b"hooks do not answer" in done.stdout
 
 
+def test_doctor_notices_that_the_package_is_gone(desk: Desk):
+    """What Python then prints has numbers that look like a version."""
+    holdfast(desk, "init", "--yes")
+    program, moved = desk.bin / "holdfast", desk.home / "elsewhere" / "holdfast"
+    moved.parent.mkdir()
+    program.rename(moved)
+    desk.write_program("holdfast", 'echo "/usr/lib/python3.11/site.py: no module" >&2; exit 1')
+
+    done = subprocess.run(
+        [moved, "doctor"], env=desk.environment, cwd=desk.worktree, capture_output=True, check=False
+    )
+
+    assert b"finds no program any more. Run `holdfast init` again." in done.stdout
+
+
 def test_doctor_tries_the_store_and_counts_what_waits_for_it(desk: Desk):
     holdfast(desk, "init", "--yes")
     store = desk.home / ".local/share/holdfast/holdfast.db"
@@ -450,6 +502,123 @@ def test_doctor_tries_the_store_and_counts_what_waits_for_it(desk: Desk):
     assert "All is well" not in answer.out
 
 
+def test_a_hook_that_did_nothing_has_not_fired(desk: Desk):
+    holdfast(desk, "init", "--yes")
+    fire(desk, "SessionStart", source="startup", cwd=str(desk.home))
+    assert "Claude Code: hooks last fired: not seen yet" in holdfast(desk, "status").out
+    fire(desk, "SessionStart", source="startup")
+    assert "Claude Code: hooks last fired: 2" in holdfast(desk, "status").out
+
+
+def test_doctor_names_a_client_that_init_could_not_set_up(desk: Desk):
+    desk.write(".gemini/settings.json", "{broken")
+    holdfast(desk, "init", "--yes")
+    trust_everything(desk)
+
+    answer = holdfast(desk, "doctor")
+    document = holdfast(desk, "doctor", "--json").document
+
+    assert answer.code == 5
+    assert "Problem: Gemini CLI is on this machine and not set up: " in answer.out
+    assert ".gemini/settings.json cannot be changed: line 1" in answer.out
+    assert "`holdfast init --client gemini` sets it up." in answer.out
+    assert "All is well" not in answer.out
+    [missing] = document["not_set_up"]
+    assert (missing["name"], missing["is_wanted"]) == ("gemini", True)
+    (desk.home / ".gemini" / "settings.json").unlink()
+    holdfast(desk, "init", "--yes", "--client", "gemini")
+    assert holdfast(desk, "doctor").out.endswith("All is well.\n")
+
+
+def test_a_client_that_init_was_not_asked_to_set_up_is_only_named(desk: Desk):
+    holdfast(desk, "init", "--yes", "--client", "claude", "--client", "codex")
+    trust_everything(desk)
+
+    answer = holdfast(desk, "doctor")
+
+    assert answer.code == 0
+    assert answer.out.endswith(
+        "Gemini CLI is on this machine and not set up. "
+        "`holdfast init --client gemini` sets it up.\nWhat is set up works.\n"
+    )
+
+
+def test_what_is_left_for_the_person_is_a_problem_to_a_program(desk: Desk):
+    holdfast(desk, "init", "--yes", "--client", "codex")
+    document = holdfast(desk, "doctor", "--json").document
+    assert document["ok"] is False
+    assert "Codex asks once to trust the hooks" in "\n".join(document["problems"])
+
+
+def test_doctor_finds_what_was_set_up_with_a_variable_that_is_not_set_now(desk: Desk):
+    moved = desk.home / "work"
+    moved.mkdir()
+    holdfast(desk, "init", "--yes", "--client", "claude", CLAUDE_CONFIG_DIR=str(moved))
+
+    answer = holdfast(desk, "doctor")
+
+    assert "has lost something" not in answer.out
+    assert "Claude Code  hooks answer, not fired yet · tools connected · commands" in answer.out
+    assert f"Claude Code was set up with CLAUDE_CONFIG_DIR={moved}; started without" in answer.err
+    assert "  tools set up · commands there\n" in holdfast(desk, "status").out
+    assert not (desk.home / ".claude").exists()
+
+
+@pytest.mark.parametrize("name", ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"])
+def test_a_client_whose_folder_is_relative_is_left_alone(desk: Desk, name: str):
+    answer = holdfast(desk, "init", "--yes", **{name: "here"})
+
+    assert answer.code == 0
+    assert f"is left as it is: {name}=here means another folder wherever" in answer.err
+    holdfast(desk, "doctor", **{name: "here"})
+    holdfast(desk, "uninstall", **{name: "here"})
+    assert list((desk.worktree).iterdir()) == [desk.worktree / ".git"]
+
+
+def test_a_broken_file_of_a_client_that_was_never_set_up_does_not_block_uninstall(desk: Desk):
+    holdfast(desk, "init", "--yes", "--client", "claude")
+    desk.write(".codex/hooks.json", "{broken holdfast")
+
+    answer = holdfast(desk, "uninstall")
+
+    assert (answer.code, answer.err) == (0, "")
+    assert not desk.shim.exists()
+    assert json.loads((desk.data / "folders.json").read_text()) == {"folders": {}}
+
+
+def test_a_broken_file_that_was_written_blocks_uninstall_and_no_hook_stores_anything(desk: Desk):
+    holdfast(desk, "init", "--yes", "--client", "claude")
+    file = desk.home / ".claude" / "settings.json"
+    file.write_text(file.read_text()[:-5])
+
+    answer = holdfast(desk, "uninstall")
+
+    assert answer.code == 5
+    assert ".claude/settings.json cannot be changed" in answer.err
+    assert desk.shim.exists()
+    prompt(desk, "first")
+    assert count_events(desk) == 0
+
+
+def test_hooks_of_a_repository_come_out_on_the_branch_that_has_them(desk: Desk):
+    holdfast(desk, "init", "--yes", "--project")
+    file = desk.worktree / ".claude" / "settings.json"
+    text = file.read_text()
+    file.unlink()
+
+    absent = holdfast(desk, "uninstall")
+
+    assert absent.code == 0
+    assert f"{file} is not there now" in absent.err.replace("~", str(desk.home))
+    assert "on the branch that has it" in absent.err
+    assert "hooks in this repository's files" not in holdfast(desk, "status").out
+    file.write_text(text)
+    assert holdfast(desk, "uninstall").err == ""
+    assert not file.exists()
+    shutil.rmtree(desk.worktree / ".claude", ignore_errors=True)
+    assert holdfast(desk, "uninstall").err == ""
+
+
 def test_doctor_before_init_says_so(desk: Desk):
     answer = holdfast(desk, "doctor")
     assert answer.code == 5
@@ -460,7 +629,11 @@ def test_doctor_says_where_hooks_do_nothing(desk: Desk):
     holdfast(desk, "init", "--yes")
     trust_everything(desk)
     answer = holdfast(desk, "doctor", cwd=desk.home)
-    assert "Hooks do nothing in" in answer.err
+    assert answer.out.endswith(
+        f"Hooks do nothing in {desk.home}. Run `holdfast init` there to switch them on.\n"
+        "What is set up works.\n"
+    )
+    assert answer.out.count("hooks answer, and do nothing here") == 3
     assert "hooks do nothing in this folder" in holdfast(desk, "status", cwd=desk.home).out
     assert "hooks do nothing" not in holdfast(desk, "status").out
 
@@ -625,9 +798,11 @@ def test_off_in_a_clients_shell_means_its_session_and_at_a_terminal_the_only_one
 
     several = holdfast(desk, "off")
     assert several.code == 5
-    assert "s-first (claude)" in several.err
-    assert "s-second (claude)" in several.err
-    assert "Name one of them: `holdfast off ID`." in several.err
+    listed = holdfast(desk, "session", "list").out
+    for session in holdfast(desk, "session", "list", "--json").document["sessions"]:
+        assert session["id"][:13] in listed
+        assert f"{session['id'][:13]} (claude: A request.)" in several.err
+    assert "Name one of them: `holdfast off ID`; the client's own id will do." in several.err
 
     off = desk.data / "off.json"
     assert first.type("!off") == 0
@@ -645,6 +820,57 @@ def test_off_in_a_clients_shell_means_its_session_and_at_a_terminal_the_only_one
     killed = holdfast(desk, "off")
     assert killed.code == 5
     assert json.loads(off.read_text()) == {"claude": []}
+
+
+def test_a_session_that_has_ended_is_never_offered(desk: Desk):
+    """Its process may only look as if it ran: in another namespace its end is not seen."""
+    holdfast(desk, "init", "--yes")
+    clients = [RunningClient(desk, name) for name in ("s-1", "s-second")]
+    for client in clients:
+        client.type("A request.")
+    fire(desk, "SessionEnd", reason="other")
+
+    answer = holdfast(desk, "off")
+
+    assert answer.code == 0, answer
+    assert json.loads((desk.data / "off.json").read_text()) == {"claude": ["s-second"]}
+    for client in clients:
+        client.close()
+
+
+def test_a_process_of_which_only_its_parent_has_not_heard_is_not_running(desk: Desk):
+    holdfast(desk, "init", "--yes")
+    first, second = RunningClient(desk, "s-first"), RunningClient(desk, "s-second")
+    for client in (first, second):
+        client.type("A request.")
+    first.process.kill()
+    os.waitid(os.P_PID, first.process.pid, os.WEXITED | os.WNOWAIT)
+
+    answer = holdfast(desk, "off")
+
+    assert answer.code == 0, answer
+    assert json.loads((desk.data / "off.json").read_text()) == {"claude": ["s-second"]}
+    first.close()
+    second.close()
+
+
+def test_status_and_the_list_of_sessions_say_which_one_is_off(desk: Desk):
+    holdfast(desk, "init", "--yes")
+    prompt(desk, "Fix the retry.")
+    assert "kept out" not in holdfast(desk, "status").out
+    session_id = holdfast(desk, "off", "--json").document["session_id"]
+
+    status = holdfast(desk, "status")
+    assert f"Off        {session_id[:13]} (claude: Fix the retry.)\n" in status.out
+    assert "`holdfast on ID` takes one in again" in status.out
+    [off] = holdfast(desk, "status", "--json").document["off_sessions"]
+    assert off["id"] == session_id
+    [listed] = holdfast(desk, "session", "list").out.splitlines()[1:]
+    assert "  off    claude" in listed
+    assert holdfast(desk, "session", "list", "--json").document["sessions"][0]["is_off"] is True
+    holdfast(desk, "on")
+    assert "kept out" not in holdfast(desk, "status").out
+    assert "  off  " not in holdfast(desk, "session", "list").out
 
 
 def test_a_session_that_has_just_begun_can_be_switched_off_before_anything_is_stored(desk: Desk):
@@ -684,6 +910,41 @@ def test_a_list_of_sessions_that_are_off_which_cannot_be_read_is_named_with_its_
     assert count_events(desk) == 2
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"folders": {"/x": {}}, broken', '{"folders": 7}'])
+def test_a_list_of_folders_that_cannot_be_read_is_named_and_kept(desk: Desk, text: str):
+    holdfast(desk, "init", "--yes", "--client", "claude")
+    file = desk.data / "folders.json"
+    file.write_text(text)
+
+    doctor, status = holdfast(desk, "doctor"), holdfast(desk, "status")
+
+    assert doctor.code == 5
+    for said in (doctor.out, status.err):
+        assert "folders.json '" in said
+        assert "cannot be read, so hooks do not know where they may work" in said
+        assert "run `holdfast init` in each repository again" in said
+    again = holdfast(desk, "init", "--yes", "--client", "claude")
+    assert "cannot be read" in again.err
+    [kept] = desk.data.glob("folders.json.damaged-*")
+    assert kept.read_text() == text
+    assert list(json.loads(file.read_text())["folders"]) == [str(desk.worktree)]
+
+
+@pytest.mark.parametrize("name", ["XDG_DATA_HOME", "XDG_CONFIG_HOME"])
+def test_a_folder_of_the_system_that_is_relative_is_ignored(desk: Desk, name: str):
+    answer = holdfast(desk, "init", "--yes", **{name: "here"})
+    assert answer.code == 0
+    assert desk.shim.exists()
+    assert list((desk.worktree).iterdir()) == [desk.worktree / ".git"]
+
+
+def test_a_relative_data_folder_is_refused_with_what_to_do(desk: Desk):
+    answer = holdfast(desk, "init", "--yes", HOLDFAST_HOME="here")
+    assert answer.code == 2
+    assert "HOLDFAST_HOME 'here' is not an absolute path; begin it with / or ~/" in answer.err
+    assert list((desk.worktree).iterdir()) == [desk.worktree / ".git"]
+
+
 def test_hooks_of_a_repository_do_nothing_for_a_colleague_who_never_ran_init(desk: Desk):
     """Consent is a person's: having the program and pulling a file is none."""
     holdfast(desk, "init", "--yes", "--project")
@@ -709,3 +970,7 @@ def test_off_without_a_session_says_so(desk: Desk):
     answer = holdfast(desk, "off")
     assert answer.code == 3
     assert "No open session of a client is known" in answer.err
+    assert "`holdfast doctor` says whether hooks work here." in answer.err
+    for command in ("off", "on"):
+        document = holdfast(desk, command, "--json").document
+        assert document["next_actions"] == ["holdfast session list", "holdfast doctor"]

@@ -28,6 +28,7 @@ PROGRAM = "claude"
 OLDEST = (2, 0)
 CHECKED = (2, 1, 325)
 MOVED_BY: tuple[str, ...] = ("CLAUDE_CONFIG_DIR",)
+APPROVES_TOOLS = True
 LIST_COMMAND = ("mcp", "list")
 MATCHERS = {"PreToolUse": "Edit|Write|MultiEdit|NotebookEdit|mcp__holdfast__.*"}
 HOOKS_OFF = "Claude Code runs no hooks at all: remove disableAllHooks from its settings.json"

@@ -33,6 +33,7 @@ PROGRAM = "codex"
 OLDEST = (0, 153)  # the first that is known to have every hook that is wired
 CHECKED = (0, 166, 0)
 MOVED_BY: tuple[str, ...] = ("CODEX_HOME",)
+APPROVES_TOOLS = True
 LIST_COMMAND = None
 MATCHERS = {"PreToolUse": "apply_patch"}
 TIMEOUT_SECONDS = 10

@@ -25,7 +25,8 @@ from holdfast.clients.setup import (
 PROGRAM = "gemini"
 OLDEST = (0, 26)  # the first with hooks in this form
 CHECKED = (0, 61, 0)
-MOVED_BY: tuple[str, ...] = ()
+MOVED_BY: tuple[str, ...] = ("GEMINI_CLI_HOME",)  # the folder in which `.gemini` lies
+APPROVES_TOOLS = True
 LIST_COMMAND = ("mcp", "list")
 MATCHERS = {"AfterTool": "replace|write_file"}
 TIMEOUT_MILLISECONDS = 10_000
@@ -90,7 +91,8 @@ def _covers(folder: str, choice: object, worktree: str) -> bool:
 
 
 def _in_folder(place: SetupPlace, name: str) -> str:
-    return os.path.join(place.user_folder, ".gemini", name)
+    above = place.environment.get("GEMINI_CLI_HOME") or place.user_folder
+    return os.path.join(above, ".gemini", name)
 
 
 def _settings(place: SetupPlace) -> str:

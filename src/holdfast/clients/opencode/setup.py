@@ -28,6 +28,7 @@ PROGRAM = "opencode"
 OLDEST = (1, 18)
 CHECKED = (1, 18, 33)
 MOVED_BY: tuple[str, ...] = ("XDG_CONFIG_HOME",)
+APPROVES_TOOLS = False  # it does not ask, unless the person has told it to
 # Without plugins: for them it first asks npm for a package, and waits minutes where it gets none.
 LIST_COMMAND = ("mcp", "list", "--pure")
 SETTINGS = ("opencode.json", "opencode.jsonc")

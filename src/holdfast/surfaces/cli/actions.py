@@ -19,6 +19,7 @@ COMMANDS = {
         "Run {} with HOLDFAST_DATABASE set to the owner's URL.",
     ),
     "database.run": ("{statement}", "Run {} in PostgreSQL."),
+    "doctor": ("holdfast doctor", "{} says whether hooks work here."),
     "extra.install": (
         "pip install '.[{extra}]'",
         "Install it in the folder of Holdfast's source: {}.",
@@ -59,8 +60,9 @@ COMMANDS = {
     "session.on": ("holdfast on", "{} takes it in again."),
     "session.resume": ("holdfast session resume {session_id}", "Continue it with {}."),
     "session.start": ("holdfast session start --chatmode MODE", "{} starts one."),
-    "session.switch_off": ("holdfast off ID", "Name one of them: {}."),
-    "session.switch_on": ("holdfast on ID", "Name one of them: {}."),
+    "session.look": ("holdfast session list", "{} shows the sessions that are stored."),
+    "session.switch_off": ("holdfast off ID", "Name one of them: {}; the client's own id will do."),
+    "session.switch_on": ("holdfast on ID", "Name one of them: {}; the client's own id will do."),
     "session.verify": ("holdfast session verify", "{} says where they are missing."),
     "shared_context.try": (
         "SHARED_CONTEXT_ENABLED=true holdfast workstream show",

@@ -17,7 +17,7 @@ from holdfast.ground.frozen import asdict
 from holdfast.ground.text import cut, plural
 from holdfast.surfaces.cli.running import wants_json
 from holdfast.usecases import setting_up
-from holdfast.usecases.setting_up import ClientUse
+from holdfast.usecases.setting_up import ClientUse, MissingClient
 from holdfast.usecases.switching import SwitchedSession
 
 DIFF_CHARS = 160  # a settings file may be one line, with secrets of its owner in it
@@ -89,13 +89,17 @@ def describe_found(found: Sequence[FoundClient]) -> str:
     return f"Found {names}"
 
 
-def describe_check(check: ClientCheck) -> str:
-    parts = [_describe_hooks(check), _describe_server(check), _describe_commands(check)]
+def describe_check(check: ClientCheck, *, is_on: bool = True) -> str:
+    """`is_on`: hooks work in this folder."""
+    hooks = _describe_hooks(check, is_on=is_on)
+    parts = [hooks, _describe_server(check), _describe_commands(check)]
     return f"  {check.title:<12} {' · '.join(parts)}"
 
 
-def _describe_hooks(check: ClientCheck) -> str:
+def _describe_hooks(check: ClientCheck, *, is_on: bool) -> str:
     silent = check.silent_hooks
+    if not silent and not is_on:
+        return "hooks answer, and do nothing here"
     if not silent and check.last_fired_at:
         return f"hooks fired {describe_time(check.last_fired_at)}"
     if not silent:
@@ -134,8 +138,21 @@ def _ignore_check(check: ClientCheck, waiting: Sequence[str]) -> None:
 
 def _report_check(check: ClientCheck, waiting: Sequence[str]) -> None:
     """While others are tried: some take long, and a person should know which."""
-    left = f", waiting for {' and '.join(waiting)}" if waiting else ""
+    left = f", waiting for {join_names(waiting)}" if waiting else ""
     click.echo(f"  {check.title} was tried{left}", err=True)
+
+
+def join_names(names: Sequence[str]) -> str:
+    """As in a sentence: "a", "a and b", "a, b and c"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def describe_missing(client: MissingClient) -> str:
+    """What to do about a client that is on this machine and not set up."""
+    reason = f": {client.problem.rstrip('.')}" if client.problem else ""
+    command = f"holdfast init --client {client.name}"
+    return f"{client.title} is on this machine and not set up{reason}. `{command}` sets it up."
 
 
 def describe_project_checks(checks: Mapping[str, Sequence[HookCheck]]) -> list[str]:

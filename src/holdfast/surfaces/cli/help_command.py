@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 
 import click
 
 from holdfast.surfaces.cli.running import PROGRAM, Command, Output, answers
+from holdfast.surfaces.cli.wording import LEAST_CHARS, find_columns
 
 
 @click.command("help", cls=Command)
@@ -41,7 +43,12 @@ def _format_table(found: list[dict[str, str]]) -> str:
         name = entry["command"].removeprefix(f"{PROGRAM} ")
         table[name] = entry["help"]
     width = max(map(len, table))
-    lines = [f"{name:<{width}} {text}" for name, text in table.items()]
+    room = max(find_columns() - width - 1, LEAST_CHARS)
+    lines = []
+    for name, text in table.items():
+        first, *rest = wrap(text, room) or [""]
+        lines.append(f"{name:<{width}} {first}")
+        lines += [f"{'':<{width}} {line}" for line in rest]
     return "\n".join(lines)
 
 

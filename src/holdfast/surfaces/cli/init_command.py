@@ -31,7 +31,10 @@ NOTHING_SHARED = (
 TWICE = "{} has the hooks in your user settings too, so here each of them fires twice"
 NO_MODEL = "Model calls made by Holdfast: 0"
 LOOKING = "Looking for the agent programs of this machine …"
-TRYING = "Writing, then trying whether each client reaches Holdfast …"
+WRITING = "Writing, then trying whether each client reaches Holdfast …"
+TRYING = "Trying whether each client reaches Holdfast …"
+APPROVED = "Lets the tools of Holdfast run without a question in {}"
+SWITCHED_ON = "Hooks are switched on in {}"
 NEXT = "Next: start a client here      Undo: holdfast uninstall"
 NEWER = "{} is newer than what Holdfast was checked with; `holdfast doctor` says whether it works"
 
@@ -56,7 +59,12 @@ NEWER = "{} is newer than what Holdfast was checked with; `holdfast doctor` says
 def command(
     names: tuple[str, ...], project: bool, shared_context: bool | None, yes: bool, dry_run: bool
 ) -> Output:
-    """Set up the agent programs of this machine"""
+    """Set up the agent programs of this machine
+
+    Puts hooks, the MCP server and two commands into the settings of each client that is found, and
+    switches hooks on for this folder. Where a client would ask each time, it is told to let the
+    tools of Holdfast run without a question; nothing else is approved.
+    """
     settings = load_settings()
     place = setting_up.make_place(settings, here(), offer.list_tools(), os.environ)
     if not wants_json():
@@ -72,7 +80,7 @@ def command(
     elif not wants_json():
         click.echo(term_safe(about))
     if not wants_json():
-        click.echo(TRYING, err=True)
+        click.echo(WRITING if plan.changes else TRYING, err=True)
     result = setting_up.apply_plan(plan, words.choose_report())
     shared = _set_sharing(settings.home, place.worktree, shared_context)
     data = {**_plan_to_dict(plan), **_result_to_dict(result), "shared_context": shared}
@@ -80,7 +88,7 @@ def command(
     checks = [words.describe_check(check) for check in result.checks]
     if project:
         checks = words.describe_project_checks(setting_up.check_project(settings.home, place))
-    text = _describe_result(result, checks, problems)
+    text = _describe_result(plan, result, checks, problems)
     notes = [*_list_notes(plan), *_list_failures(plan, result)]
     return Output(data, text, notes, exit_code=5 if result.failed and not result.done else 0)
 
@@ -93,21 +101,26 @@ def _ask(plan: SetupPlan, about: str, shared_context: bool | None) -> bool | Non
         raise UnconfirmedError
     click.echo(term_safe(about), err=True)
     if shared_context is None and _can_share(plan):
-        shared_context = click.confirm(NOTES, default=False, err=True) or None
-    while (answer := _ask_to_apply()) == "d":
-        click.echo(term_safe(words.format_diff(plan.changes) or "Nothing to change."), err=True)
-    if answer == "n":
+        shared_context = _ask_or_show_diff(plan, f"{NOTES} [y/N]", "n") or None
+    if not _ask_or_show_diff(plan, "Apply? [Y/n/d]", "y"):
         raise click.Abort
     return shared_context
 
 
-def _ask_to_apply() -> str:
+def _ask_or_show_diff(plan: SetupPlan, question: str, default: str) -> bool:
+    """Whether the answer is a yes; the diff is shown as often as it is asked for."""
+    while (answer := _prompt(question, default)) in ("d", "diff"):
+        click.echo(term_safe(words.format_diff(plan.changes) or "Nothing to change."), err=True)
+    return answer.startswith("y")
+
+
+def _prompt(question: str, default: str) -> str:
     answer: str = click.prompt(
-        "Apply? [Y/n/d]",
-        default="y",
+        question,
+        default=default,
         show_default=False,
         show_choices=False,
-        type=click.Choice(["y", "n", "d"], case_sensitive=False),
+        type=click.Choice(["y", "n", "d", "yes", "no", "diff"], case_sensitive=False),
         err=True,
     )
     return answer
@@ -147,6 +160,8 @@ def _describe_plan(plan: SetupPlan, settings: Settings, *, is_asked: bool) -> st
     lines += [f"  {words.shorten_path(change.path)}" for change in plan.changes]
     if plan.usable and not plan.changes:
         lines.append(f"  {_describe_no_change(plan)}")
+    if plan.approving:
+        lines.append(APPROVED.format(words.join_names(plan.approving)))
     lines.append(f"{_describe_data(settings)} {NO_MODEL}")
     return "\n".join(lines)
 
@@ -165,10 +180,14 @@ def _describe_data(settings: Settings) -> str:
     return "Data stays on this machine."
 
 
-def _describe_result(result: SetupResult, checks: Sequence[str], problems: Sequence[str]) -> str:
+def _describe_result(
+    plan: SetupPlan, result: SetupResult, checks: Sequence[str], problems: Sequence[str]
+) -> str:
     titles = [client.client.title for client in result.done]
     lines = [f"Set up: {', '.join(titles)}" if titles else "Nothing was set up"]
     lines += checks
+    if result.done and not plan.is_enrolled:
+        lines.append(SWITCHED_ON.format(words.shorten_path(plan.place.worktree)))
     lines += words.describe_left(result.checks)
     lines += [f"Problem: {problem}" for problem in problems]
     lines.append(NEXT)
@@ -182,6 +201,7 @@ def _list_notes(plan: SetupPlan) -> list[str]:
         if client.problem
     ]
     notes += [NEWER.format(c.client.describe()) for c in plan.usable if c.client.is_newer]
+    notes += plan.settings_problems
     if plan.in_project:
         notes += [NOTHING_SHARED.format(c.client.title) for c in plan.usable if not c.edits]
         notes += [TWICE.format(title) for title in _list_wired_twice(plan)]

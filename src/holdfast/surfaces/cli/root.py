@@ -23,7 +23,7 @@ COMMANDS = {
     "round": "Collect the views of four roles on one topic, in turn",
     "memory": "Remember statements and recall them by a question",
     "forget": "Erase what should never have been stored",
-    "status": "Show the store, its accounts, the clients and their price",
+    "status": "Show what is stored, and what each client costs",
     "doctor": "Try whether every client reaches Holdfast",
     "off": "Keep the session that runs here out of everything",
     "on": "Capture the session again that was switched off",
@@ -38,6 +38,7 @@ COMMANDS = {
 }
 # What a person needs; the rest is found by those who look for it.
 SHORT = ("init", "why", "status", "off", "doctor", "help")
+ALSO = "Also: on, uninstall, demo, serve; `holdfast help all` shows every command"
 HIDDEN = ("merge-context",)  # what other programs call, and no person types
 
 
@@ -57,6 +58,8 @@ class Root(Group):
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name]) for name in SHORT])
+        formatter.write_paragraph()
+        formatter.write_text(ALSO)
 
 
 @click.command(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})

@@ -119,15 +119,26 @@ class Group(Command, click.Group):
 def _make_unknown_command_error(
     context: click.Context, wanted: str, given: str, known: Sequence[str]
 ) -> click.UsageError:
-    from difflib import get_close_matches
-
     above = context.command_path.removeprefix(PROGRAM).lstrip()
     typed = f"{above} {given}".lstrip()
     problem = f"There is no command {typed!r}."
-    for name in get_close_matches(wanted, known, n=1):
+    name = _find_similar(context, wanted, known)
+    if name:
         meant = f"{above} {name}".lstrip()
         problem += f" Did you mean {meant!r}?"
     return click.UsageError(problem, context)
+
+
+def _find_similar(context: click.Context, wanted: str, known: Sequence[str]) -> str | None:
+    """An option of that name, else the most similar command; one with the same letters first."""
+    from difflib import get_close_matches
+
+    options = [name for option in context.command.params for name in option.opts]
+    if f"--{wanted}" in options:
+        return f"--{wanted}"
+    similar = get_close_matches(wanted, known)
+    similar.sort(key=lambda name: sorted(name) != sorted(wanted))
+    return next(iter(similar), None)
 
 
 def answers(function: Callable[..., Output]) -> Callable[..., int]:

@@ -31,7 +31,7 @@ LIBRARIES = ("fastapi", "uvicorn")
     "roots",
     multiple=True,
     metavar="DIR",
-    help="Folder that applets may show; default: this one",
+    help="Folder whose files the console shows; default: this one",
 )
 @click.pass_context
 def command(context: click.Context, host: str, port: int, roots: tuple[str, ...]) -> int:

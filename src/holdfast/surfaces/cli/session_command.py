@@ -33,6 +33,7 @@ from holdfast.usecases.location import locate_branch
 from holdfast.usecases.newest_events import fit_events
 from holdfast.usecases.session_status import find_statuses
 from holdfast.usecases.session_titles import find_titles
+from holdfast.usecases.switching import list_off_ids
 
 SHOWN_EVENTS = 6
 
@@ -175,10 +176,14 @@ def list_(app: App, limit: int, below: str | None) -> Output:
     last = find_session_id(app, below)
     sessions = app.run(app.scope.sessions.list_sessions(limit, last))
     statuses = _find_statuses(app, sessions)
-    listed = [{**session.to_dict(), **statuses[session.id].to_dict()} for session in sessions]
+    off = list_off_ids(app.settings.home, sessions)
+    listed = [
+        {**session.to_dict(), **statuses[session.id].to_dict(), "is_off": session.id in off}
+        for session in sessions
+    ]
     data = {"sessions": listed}
     titles = app.run(find_titles(app.scope.sessions, sessions))
-    text = wording.format_sessions(sessions, statuses, titles)
+    text = wording.format_sessions(sessions, statuses, titles, off)
     if not sessions:
         text = wording.describe_no_sessions(app.settings.developer, app.settings.workspace)
     return Output(data, text)

@@ -12,18 +12,18 @@ from holdfast.clients import find_client, list_clients
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground.frozen import asdict
 from holdfast.ground.settings import Settings, hide_password
-from holdfast.ground.user_settings import load_user_settings
 from holdfast.storage.accounting import Accounting, Waiting
 from holdfast.storage.enrolment import Enrolment
-from holdfast.storage.off_sessions import OffSessions
 from holdfast.surfaces import hook
 from holdfast.surfaces.cli import client_wording as words
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Command, Output, describe_error, here, prints
 from holdfast.surfaces.mcp import offer
-from holdfast.usecases import setting_up, transcripts
+from holdfast.usecases import setting_up, switching, transcripts
+from holdfast.usecases.errors import SwitchableSession
 from holdfast.usecases.setting_up import ClientUse
 
+SHOWN_OFF = 3
 NO_CLIENT = "Clients    none is set up; `holdfast init` does it"
 NOT_HERE = "Here       hooks do nothing in this folder; `holdfast init` switches them on"
 MISSING = "Events are missing. `holdfast session verify` says where; keep the files as they are."
@@ -33,7 +33,7 @@ OLDER = "           in the newest {sessions:,} sessions; `holdfast session verif
 @click.command("status", cls=Command)
 @prints
 def command(app: App) -> Output:
-    """Show the store, its accounts, the clients and their price"""
+    """Show what is stored, and what each client costs"""
     try:
         accounts = app.count()
     except Unavailable as error:
@@ -58,12 +58,31 @@ def command(app: App) -> Output:
     lines += _describe_clients(uses, in_project)
     if uses and Enrolment(settings.home).find(here()) is None:
         lines.append(NOT_HERE)
+    off = _list_sessions_off(app)
+    lines += _describe_off(off)
+    data["off_sessions"] = [asdict(session) for session in off]
     if failure:
         lines.append(f"Hooks      {wording.describe_hook_failure(failure)}")
     lines += [f"Hooks      {_describe_ignored(client, name)}" for client, name in ignored]
     warnings = _list_warnings(app, accounts)
     exit_code = 5 if accounts.lost or accounts.dropped else 0
     return Output(data, "\n".join(lines), warnings, exit_code=exit_code)
+
+
+def _list_sessions_off(app: App) -> list[SwitchableSession]:
+    try:
+        return app.run(switching.list_sessions_off(app, here()))
+    except HoldfastError:  # a list that cannot be read is named in a note
+        return []
+
+
+def _describe_off(off: Sequence[SwitchableSession]) -> list[str]:
+    if not off:
+        return []
+    lines = [f"Off        {session.describe()}" for session in off[:SHOWN_OFF]]
+    if len(off) > SHOWN_OFF:
+        lines.append(f"           and {len(off) - SHOWN_OFF:,} more in this folder")
+    return [*lines, "           kept out of everything; `holdfast on ID` takes one in again"]
 
 
 def _list_uses(settings: Settings) -> list[ClientUse]:
@@ -136,7 +155,8 @@ def _list_warnings(app: App, accounts: Accounting) -> list[str]:
         warnings.append(f"{accounts.rejected:,} could not be stored; {app.spool.rejected} says why")
     warnings += _list_losses(app, accounts)
     warnings += _list_left_out(app)
-    warnings += _find_settings_problems(app.settings.home)
+    # Nothing else of this command needs them, but here a person looks for what is wrong.
+    warnings += setting_up.list_settings_problems(app.settings.home)
     warnings += map(wording.describe_waiting, app.spool.list_elsewhere())
     warnings += map(wording.describe_unreadable, app.spool.list_unreadable())
     return warnings
@@ -150,13 +170,3 @@ def _list_left_out(app: App) -> list[str]:
         if count:
             warnings.append(f"Unreadable places in transcripts of {client.TITLE}: {count:,}")
     return warnings
-
-
-def _find_settings_problems(home: str) -> list[str]:
-    """Nothing else of this command needs them, but here a person looks for what is wrong."""
-    try:
-        load_user_settings(home)
-        OffSessions(home).list_newest()
-    except HoldfastError as wrong:
-        return [wrong.message]
-    return []

@@ -13,6 +13,7 @@ from holdfast.surfaces.mcp import offer
 from holdfast.usecases import setting_up
 
 NOTHING = "Nothing to remove: no client's settings have anything of Holdfast."
+ABSENT = "{} is not there now. Run `holdfast uninstall` again on the branch that has it."
 
 
 @click.command("uninstall", cls=Command)
@@ -32,7 +33,9 @@ def command() -> Output:
     data = {
         "changes": [words.change_to_dict(change) for change in result.changes],
         "problems": list(result.problems),
+        "absent": list(result.absent),
         "home": settings.home,
     }
     exit_code = 5 if result.problems else 0
-    return Output(data, "\n".join(lines), result.problems, exit_code=exit_code)
+    absent = [ABSENT.format(words.shorten_path(path)) for path in result.absent]
+    return Output(data, "\n".join(lines), [*result.problems, *absent], exit_code=exit_code)

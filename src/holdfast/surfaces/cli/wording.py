@@ -27,6 +27,7 @@ from holdfast.storage.spool import Elsewhere, Unreadable
 LINE_CHARS = 132  # where no terminal says how wide it is
 LEAST_WIDTH, LEAST_CHARS = 80, 16
 ID_CHARS, CLIENT_CHARS, BRANCH_CHARS = 13, 8, 20
+OFF = "off"  # instead of how a session stands
 HOOK_REASONS = {
     "hook": "it is not wired to a client that is known",
     "payload": "what came on stdin cannot be used",
@@ -42,23 +43,29 @@ def format_json(value: object) -> str:
 
 
 def format_sessions(
-    sessions: Sequence[Session], statuses: Mapping[str, SessionStatus], titles: Mapping[str, str]
+    sessions: Sequence[Session],
+    statuses: Mapping[str, SessionStatus],
+    titles: Mapping[str, str],
+    off: Sequence[str] = (),
 ) -> str:
-    """Under the day of each, as a person knows them: when, how it stands, where, what was asked."""
+    """Under the day of each, as a person knows them: when, how it stands, where, what was asked.
+
+    `off`: the ids of those that are kept out of everything.
+    """
     lines: list[str] = []
     for day, of_day in groupby(sessions, key=lambda session: session.started_at.date()):
         lines.append(f"{day} (UTC)")
-        lines += [
-            format_session(session, statuses[session.id], titles[session.id]) for session in of_day
-        ]
+        for session in of_day:
+            word = OFF if session.id in off else statuses[session.id].word
+            lines.append(format_session(session, word, titles[session.id]))
     return "\n".join(lines)
 
 
-def format_session(session: Session, status: SessionStatus, title: str) -> str:
+def format_session(session: Session, status_word: str, title: str) -> str:
     """The beginning of its id is enough for any command."""
     client = cut(session.client or "-", CLIENT_CHARS)
     at = f"{session.started_at:%H:%M}"
-    start = f"{session.id[:ID_CHARS]}  {at}  {status.word:<5}  {client:<{CLIENT_CHARS}}  "
+    start = f"{session.id[:ID_CHARS]}  {at}  {status_word:<5}  {client:<{CLIENT_CHARS}}  "
     branch = ""
     if session.git_branch:
         branch = f" · {cut(session.git_branch, BRANCH_CHARS)}"
@@ -67,10 +74,15 @@ def format_session(session: Session, status: SessionStatus, title: str) -> str:
 
 
 def find_width() -> int:
-    """Of the terminal; what goes elsewhere is cut at a length that lines of a log have."""
+    """Of a line that is cut: a narrow terminal rather wraps it."""
+    return max(find_columns(), LEAST_WIDTH)
+
+
+def find_columns() -> int:
+    """Of the terminal; what goes elsewhere has the length that lines of a log have."""
     if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
         return LINE_CHARS
-    return max(shutil.get_terminal_size((LINE_CHARS, 24)).columns, LEAST_WIDTH)
+    return shutil.get_terminal_size((LINE_CHARS, 24)).columns
 
 
 def describe_no_sessions(developer: str, workspace: str) -> str:

@@ -23,6 +23,7 @@ CALLS = {
         "ask the person to run `holdfast admin migrate` as the owner of the database"
     ),
     "database.run": "ask the person to run this in PostgreSQL: {statement}",
+    "doctor": None,
     "extra.install": None,
     "forget.confirmed": None,
     "git.commit": "commit the changed files",
@@ -55,6 +56,7 @@ CALLS = {
     "session.on": "go on without storing; only the person switches it on, with `holdfast on`",
     "session.resume": "session operation=start session_id={session_id}",
     "session.start": "session operation=start chatmode=MODE, which answers with a session_id",
+    "session.look": None,
     "session.switch_off": None,
     "session.switch_on": None,
     "session.verify": "ask the person to run `holdfast session verify`",
