@@ -32,6 +32,7 @@ from holdfast.clients.contract import (
     make_key,
     make_storable,
     make_storable_parts,
+    name_prompt,
 )
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, files
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
 
 MARK_BYTES = 512  # before a cursor, by which a file that was replaced is noticed
 MOST_JOINTS = 1000  # places in a damaged line at which a whole record may begin
+MOST_SAID = 30  # messages of which the same words may come again in their turn
 MOST_LOOKED_AT = 500
 MOST_SUBAGENTS = 200
 HEAD_BYTES = 1 << 16
@@ -254,6 +256,19 @@ class TranscriptReading:
         if entry is not None and self.is_wanted(line[begin:]):
             self.offset += begin
             self._take_entry(line, entry)
+
+    def name_said(self, turn_id: object, text: str, native: object) -> str | None:
+        """The name that a hook has for a message; with the record's own id, where the same words
+        were said in that turn before.
+        """
+        name = name_prompt(turn_id, text)
+        if name is None or not isinstance(native, str):
+            return name
+        said = {name: native, **as_object(self.state.get("said"))}
+        if said[name] != native:
+            return f"{name}:{native}"
+        self.state["said"] = dict(list(said.items())[:MOST_SAID])
+        return name
 
     def leave_out(self) -> None:
         """Keep the place of what cannot be read, with that of its neighbours."""
