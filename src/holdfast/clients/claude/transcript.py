@@ -36,6 +36,7 @@ from holdfast.clients.transcript import (
     is_inside,
     join_texts,
     list_changed,
+    list_entries,
     list_names,
     list_newest,
     parse_line,
@@ -393,10 +394,11 @@ class ClaudeReading(TranscriptReading):
             return call
         if not isinstance(offset, int):
             return {}
-        entry = parse_line(self.page.read_line(offset)) or {}
-        for block in as_objects(as_object(entry.get("message")).get("content")):
-            if block.get("id") == call_id:
-                return block
+        entries = list_entries(self.page.read_line(offset))
+        for entry in entries[:1]:
+            for block in as_objects(as_object(entry.get("message")).get("content")):
+                if block.get("id") == call_id:
+                    return block
         return {}
 
     # --- what was taken back ----------------------------------------------------------------------
