@@ -82,6 +82,18 @@ def test_the_next_session_is_handed_the_last_request(claude: Claude, next_claude
     assert "Last session: claude, ended" in text
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-16"])
+def test_the_document_is_utf_8_in_any_environment(
+    encoding: str, claude: Claude, next_claude: Claude, monkeypatch: pytest.MonkeyPatch
+):
+    claude.turn("Größe prüfen 日本語 →", "It is used.", "p1")
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+
+    answer = next_claude.fire("SessionStart", source="startup")
+
+    assert "> Größe prüfen 日本語 →" in handed(answer)
+
+
 def test_a_server_as_the_store_keeps_and_hands_over_the_same(
     claude: Claude, next_claude: Claude, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ):
