@@ -409,7 +409,7 @@ def test_what_ran_when_a_client_was_killed_is_known_to_the_next(
     [killed] = [session for session in listed if session["native_id"] == FIRST]
     assert killed["status"] == "idle"
     assert "Last session: claude, cut off at" in text
-    assert 'running "Bash pytest -q".' in text
+    assert ' while running "Bash pytest -q".' in text
     assert [event.type for event in stored(FIRST)] == ["user_message", "model_message", "tool_call"]
 
 
@@ -436,7 +436,7 @@ def test_another_client_goes_on_where_one_was_killed(claude: Claude, home: Path,
     text = json.loads(Codex(home, project).fire("SessionStart", source="startup").out)
 
     assert "> Make it pass." in text["hookSpecificOutput"]["additionalContext"]
-    assert 'running "Bash pytest -q".' in text["hookSpecificOutput"]["additionalContext"]
+    assert ' while running "Bash pytest -q".' in text["hookSpecificOutput"]["additionalContext"]
 
 
 def test_a_client_that_was_moved_is_read_at_the_start_of_another(
