@@ -53,19 +53,23 @@ def format_sessions(
     `off`: the ids of those that are kept out of everything.
     """
     lines: list[str] = []
+    told = {session.id: statuses[session.id].describe_shortly() for session in sessions}
+    told |= dict.fromkeys(set(off) & set(told), OFF)
+    width = max(map(len, told.values()), default=0)
     for day, of_day in groupby(sessions, key=lambda session: session.started_at.date()):
         lines.append(f"{day} (UTC)")
-        for session in of_day:
-            word = OFF if session.id in off else statuses[session.id].word
-            lines.append(format_session(session, word, titles[session.id]))
+        lines += [
+            format_session(session, f"{told[session.id]:<{width}}", titles[session.id])
+            for session in of_day
+        ]
     return "\n".join(lines)
 
 
-def format_session(session: Session, status_word: str, title: str) -> str:
+def format_session(session: Session, status: str, title: str) -> str:
     """The beginning of its id is enough for any command."""
     client = cut(session.client or "-", CLIENT_CHARS)
     at = f"{session.started_at:%H:%M}"
-    start = f"{session.id[:ID_CHARS]}  {at}  {status_word:<5}  {client:<{CLIENT_CHARS}}  "
+    start = f"{session.id[:ID_CHARS]}  {at}  {status:<5}  {client:<{CLIENT_CHARS}}  "
     branch = ""
     if session.git_branch:
         branch = f" · {cut(session.git_branch, BRANCH_CHARS)}"
