@@ -299,7 +299,7 @@ async def test_a_turn_shows_its_subagents_and_what_no_person_typed(pages: Pages)
             {
                 "type": "user_message",
                 "role": "user",
-                "content": "a task has ended",
+                "content": "<task-notification><summary>a task has ended</summary>",
                 "parts": {"origin": "task-notification"},
             },
         ],
@@ -312,7 +312,7 @@ async def test_a_turn_shows_its_subagents_and_what_no_person_typed(pages: Pages)
     assert page.count("via agent Explore&lt;b&gt;") == 1
     assert '<span class="kind">told</span> look in src' in page
     assert "The context window was summarised here (auto)" in page
-    assert "not typed by a person: task-notification" in page
+    assert "client, not typed by a person: task-notification" in page
 
 
 async def test_a_turn_that_was_taken_back_says_so(pages: Pages):

@@ -20,6 +20,7 @@ from holdfast.memories.model import Memory
 from holdfast.observations import parts, turns
 from holdfast.observations.model import COMPACTION, REWIND
 from holdfast.sessions.model import Session, SessionEvent, SetChange, Verification
+from holdfast.sessions.requests import CLIENT, find_summary, name_speaker
 from holdfast.sessions.status import SessionStatus
 from holdfast.storage.accounting import Waiting
 from holdfast.storage.spool import Elsewhere, Unreadable
@@ -161,7 +162,8 @@ def format_memory(memory: Memory) -> str:
 
 
 def format_event(event: SessionEvent) -> str:
-    start = f"{event.sequence:>5}  {event.happened_at:%H:%M:%S}  {event.type:<15}  "
+    kind = CLIENT if _is_of_client(event) else event.type
+    start = f"{event.sequence:>5}  {event.happened_at:%H:%M:%S}  {kind:<15}  "
     text = _describe_event(event)
     if event.erased_at:
         text = "(erased)"
@@ -171,15 +173,25 @@ def format_event(event: SessionEvent) -> str:
 def _describe_event(event: SessionEvent) -> str:
     """Of a tool what it was given before what it answered; and which subagent it was."""
     step = turns.make_step(event)
-    text = event.content
+    text = find_summary(event.content) if _is_of_client(event) else event.content
     if step.kind == "tool" and event.parts:
-        printed = parts.find_printed(event.content)
-        text = f"{step.title} → {event.content if printed is None else printed}"
+        text = f"{step.title} → {_describe_answer(event.content)}"
     elif step.kind in (COMPACTION, REWIND):
         text = " · ".join(filter(None, [step.kind, step.title, event.content]))
     if step.agent:
         text = f"[{step.agent}] {text}"
     return text
+
+
+def _is_of_client(event: SessionEvent) -> bool:
+    return name_speaker(event.type, event.role, event.parts) == CLIENT
+
+
+def _describe_answer(content: str) -> str:
+    printed = parts.find_printed(content)
+    if printed is not None:
+        return printed
+    return parts.find_answer(content) or content
 
 
 def _shorten(text: str, indent: int) -> str:
