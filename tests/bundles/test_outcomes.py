@@ -73,8 +73,10 @@ def test_a_program_that_runs_may_still_come_to_an_answer():
     running = Outcome("running", "Bash pytest")
 
     assert running.describe(is_live=True, is_ended=False) == ""
-    assert running.describe(is_live=False, is_ended=False) == ", running"
-    assert running.describe(is_live=False, is_ended=True) == ", last request unanswered, running"
+    assert running.describe(is_live=False, is_ended=False) == " while running"
+    assert (
+        running.describe(is_live=False, is_ended=True) == ", last request unanswered while running"
+    )
 
 
 def test_a_failure_is_told_of_a_program_that_still_runs():

@@ -5,6 +5,8 @@ import json
 import os
 import random
 import shutil
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -262,6 +264,64 @@ def test_a_record_behind_a_torn_line_is_read(path: Path, zeros: bytes, tmp_path:
         texts = {(record.event_type, record.content) for record in found}
         for record in expected:
             assert (record.event_type, record.content) in texts, (torn[-50:], after[:50])
+
+
+@pytest.mark.parametrize("path", GROWING, ids=name_path)
+@pytest.mark.parametrize("between", [b"", b" ", b"\x00", b"J"])
+def test_whole_records_on_one_line_are_all_read(path: Path, between: bytes, tmp_path: Path):
+    """A crash comes before a line end is written, or spoils it."""
+    chance = random.Random(11)
+    lines = path.read_bytes().splitlines()
+    for _ in range(10):
+        joints = {chance.randrange(len(lines)) for _ in range(3)}
+        ends = [between if number in joints else b"\n" for number in range(len(lines))]
+        data = b"".join(line + end for line, end in zip(lines, ends, strict=True))
+
+        copied = copy_to(tmp_path, path, data + b"\n")
+        records, batch = read_all(get_reader_of(path), copied, {})
+
+        whole = [record for record in records if "left_out" not in (record.parts or {})]
+        assert describe_all(whole) == read_expected(path)
+        if not between.strip():
+            assert batch.damaged == 0
+
+
+def test_a_whole_record_behind_two_that_are_torn_is_read(tools: Path, tmp_path: Path):
+    written = tools.read_bytes().splitlines(keepends=True)
+    reader = get_reader_of(tools)
+    message = next(line for line in written if b"T-MAIN" in line and reader_takes(tools, line))
+    data = message[:-40] + message[:-60] + message[:-1] + message[:-30] + b"\n"
+
+    records, batch = read_all(reader, copy_to(tmp_path, tools, data), {})
+
+    assert [record.content for record in records if record.content] == ["T-MAIN go"]
+    assert batch.damaged == 3
+
+
+def reader_takes(path: Path, line: bytes) -> bool:
+    reading = get_reader_of(path)
+    with tempfile.TemporaryDirectory() as folder:
+        copied = Path(folder) / path.name
+        copied.write_bytes(line)
+        return bool(reading.read(str(copied), {}, golden.MOST_BYTES).records)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [b'{"id":', b'{"id": ', b'x{"id":1', b'{"id":[1 ', b'{"parentUuid":"', b'{"timestamp":{'],
+)
+def test_damage_of_any_kind_costs_no_more_than_its_length(
+    piece: bytes, tools: Path, tmp_path: Path
+):
+    reader = get_reader_of(tools)
+    times = []
+    for size in (1 << 17, 1 << 20):
+        copied = copy_to(tmp_path, tools, piece * (size // len(piece)) + b"\n")
+        started_at = time.process_time()
+        reader.read(str(copied), {}, 1 << 22)
+        times.append(time.process_time() - started_at)
+
+    assert times[1] < 8 * 4 * times[0] + 0.5
 
 
 @given(

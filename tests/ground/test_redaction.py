@@ -270,16 +270,76 @@ def test_any_text_is_taken(text: str) -> None:
 
 
 def test_only_the_texts_of_a_value_are_changed() -> None:
-    value = {GITHUB: 1, "a": [f"x {GITHUB}", 2.5, None, True, {"b": ""}], "c": {}}
+    value = {"a" * 40: 1, "a": [f"x {GITHUB}", 2.5, None, True, {"b": ""}], "c": {}}
 
     cleaned, found = redact_value(value)
 
     assert cleaned == {
-        GITHUB: 1,
+        "a" * 40: 1,
         "a": [f"x {redact(GITHUB).text}", 2.5, None, True, {"b": ""}],
         "c": {},
     }
     assert [f.rule for f in found] == ["github_token"]
+
+
+def test_a_key_that_is_a_secret_is_redacted() -> None:
+    cleaned, found = redact_value({"headers": {GITHUB: 1}})
+
+    assert cleaned == {"headers": {redact(GITHUB).text: 1}}
+    assert [secret.rule for secret in found] == ["github_token"]
+    assert redact_value(cleaned) == (cleaned, [])
+
+
+NAMED = [
+    {"name": "DB_PASSWORD", "value": VALUE},
+    {"value": VALUE, "name": "DB_PASSWORD"},
+    {"key": "AWS_SECRET_ACCESS_KEY", "val": VALUE},
+    {"env": [{"name": "DB_PASSWORD", "value": VALUE}]},
+    {"env": [["DB_PASSWORD", VALUE]]},
+    {"args": ["login", "--password", VALUE]},
+    {"password": ["-x", VALUE]},
+]
+
+
+@pytest.mark.parametrize("value", NAMED, ids=json.dumps)
+def test_a_value_is_a_secret_by_the_name_beside_it(value: dict[str, object]) -> None:
+    cleaned, found = redact_value(value)
+
+    assert [secret.rule for secret in found] == ["assigned_secret"]
+    assert VALUE not in json.dumps(cleaned)
+    assert redact_value(cleaned) == (cleaned, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(json.dumps(value) for value in NAMED[:4]),
+        json.dumps(json.dumps(NAMED[0], indent=2)),
+        f"env:\n  - name: DB_PASSWORD\n    value: {VALUE}\n",
+        f'<input name="password" value="{VALUE}">',
+    ],
+)
+def test_a_value_in_a_text_is_a_secret_by_the_name_beside_it(text: str) -> None:
+    redacted, found = redact(text)
+
+    assert [secret.rule for secret in found] == ["assigned_secret"]
+    assert VALUE not in redacted
+    assert redact(redacted) == (redacted, [])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"name": "REGION", "value": VALUE},
+        {"name": "next_token", "value": VALUE},
+        {"columns": ["token", "user_id2x"]},
+        {"args": ["--path", VALUE]},
+    ],
+    ids=json.dumps,
+)
+def test_a_value_beside_another_name_stays(value: dict[str, object]) -> None:
+    assert redact_value(value) == (value, [])
+    assert redact(json.dumps(value)).found == []
 
 
 @pytest.mark.parametrize(

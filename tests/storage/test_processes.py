@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from holdfast.ground import process_tree
-from holdfast.storage.processes import CALL_FILES, OLDEST_SECONDS, Processes
+from holdfast.storage.processes import (
+    CALL_FILES,
+    LEFT,
+    LEFT_SECONDS,
+    OLDEST_SECONDS,
+    Processes,
+)
 
 ROW = {"client": "claude", "native_id": "n-1"}
 
@@ -51,7 +57,7 @@ def test_saying_the_same_again_writes_nothing(processes: Processes, own: str):
 
 
 def test_ended_processes_leave_no_files(processes: Processes, own: str):
-    """Whoever says something new, or asks for all, removes them."""
+    """Whoever says something new, or asks for all, puts them aside; later they are removed."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         machine = own.rsplit(".", 2)[0]
         found = process_tree._read_stat(child.pid)
@@ -66,6 +72,17 @@ def test_ended_processes_leave_no_files(processes: Processes, own: str):
 
     processes.register(own, {**ROW, "native_id": "n-2"})
 
+    ended = [name for name in names(processes) if name != own]
+    assert all(name.startswith(LEFT) for name in ended)
+    assert processes.list_left() == [ROW] * 4
+    assert processes.list_running() == [{**ROW, "native_id": "n-2"}]
+
+    for name in ended:
+        path = os.path.join(processes.folder, name)
+        old = os.stat(path).st_mtime - LEFT_SECONDS - 1
+        os.utime(path, (old, old))
+
+    assert len(processes.list_running()) == 1
     assert names(processes) == [own]
 
 

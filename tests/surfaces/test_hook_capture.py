@@ -83,6 +83,18 @@ def test_the_next_session_is_handed_the_last_request(claude: Claude, next_claude
     assert "Last session: claude, ended" in text
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-16"])
+def test_the_document_is_utf_8_in_any_environment(
+    encoding: str, claude: Claude, next_claude: Claude, monkeypatch: pytest.MonkeyPatch
+):
+    claude.turn("Größe prüfen 日本語 →", "It is used.", "p1")
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+
+    answer = next_claude.fire("SessionStart", source="startup")
+
+    assert "> Größe prüfen 日本語 →" in handed(answer)
+
+
 def test_a_server_as_the_store_keeps_and_hands_over_the_same(
     claude: Claude, next_claude: Claude, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ):
@@ -399,7 +411,7 @@ def test_what_ran_when_a_client_was_killed_is_known_to_the_next(
     [killed] = [session for session in listed if session["native_id"] == FIRST]
     assert killed["status"] == "idle"
     assert "Last session: claude, cut off at" in text
-    assert 'running "Bash pytest -q".' in text
+    assert ' while running "Bash pytest -q".' in text
     assert [event.type for event in stored(FIRST)] == ["user_message", "model_message", "tool_call"]
 
 
@@ -426,7 +438,7 @@ def test_another_client_goes_on_where_one_was_killed(claude: Claude, home: Path,
     text = json.loads(Codex(home, project).fire("SessionStart", source="startup").out)
 
     assert "> Make it pass." in text["hookSpecificOutput"]["additionalContext"]
-    assert 'running "Bash pytest -q".' in text["hookSpecificOutput"]["additionalContext"]
+    assert ' while running "Bash pytest -q".' in text["hookSpecificOutput"]["additionalContext"]
 
 
 def test_a_client_that_was_moved_is_read_at_the_start_of_another(

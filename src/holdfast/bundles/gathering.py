@@ -240,7 +240,7 @@ class Gatherer:
             return None
         session = await self.sessions.find_session_with_events(earlier.id) or earlier
         is_live = session.ended_at is None and self.is_running(session)
-        outcome = await self._find_outcome(session)
+        outcome = await find_outcome(self.sessions, session)
         end, ends_at = await self._find_end(session, outcome)
         described = ""
         if outcome and session.native_id:  # else nothing says that the log has every answer
@@ -281,7 +281,7 @@ class Gatherer:
         active = await self.sessions.list_active_sessions(wanted.place, SESSIONS_LOOKED_AT)
         others = [each for each in active if each.id != last.id and wanted.is_past(each)]
         for session in others:
-            outcome = await self._find_outcome(session)
+            outcome = await find_outcome(self.sessions, session)
             is_open = outcome is not None and outcome.word != outcomes.ANSWERED
             newest = await self.sessions.list_requests(session.id, 1, UNFINISHED_CHARS)
             if is_open and newest and session.native_id:
@@ -289,17 +289,6 @@ class Gatherer:
                 if cut_off and not (request and request.event_id == cut_off.event_id):
                     found.append(cut_off)
         return tuple(found[:UNFINISHED])
-
-    async def _find_outcome(self, session: Session) -> Outcome | None:
-        """Of its last request; None where it has none."""
-        events = await self.sessions.list_turn_events(
-            session.id, max_events=EVENTS_AT_END, max_chars=CAUSE_CHARS
-        )
-        outcome = judge_outcome(events)
-        if outcome.word == outcomes.ANSWERED:
-            return outcome
-        has_request = await self.sessions.list_requests(session.id)
-        return outcome if has_request else None
 
     async def _find_end(self, session: Session, outcome: Outcome | None) -> tuple[str, datetime]:
         if session.ended_at is not None:
@@ -415,6 +404,18 @@ def _list_context_sets(session: Session | None) -> Mapping[str, Sequence[str]]:
     if session is None:
         return {}
     return {name: items for name, items in session.context.items() if name != "applet"}
+
+
+async def find_outcome(sessions: SessionService, session: Session) -> Outcome | None:
+    """Of its last request; None where it has none."""
+    events = await sessions.list_turn_events(
+        session.id, max_events=EVENTS_AT_END, max_chars=CAUSE_CHARS
+    )
+    outcome = judge_outcome(events)
+    if outcome.word == outcomes.ANSWERED:
+        return outcome
+    has_request = await sessions.list_requests(session.id)
+    return outcome if has_request else None
 
 
 def _get_environment(session: Session) -> str:

@@ -25,7 +25,7 @@ TOLD = {
     CUT_OFF: "",
     INTERRUPTED: ", interrupted by the user",
     FAILED: ":",
-    RUNNING: ", running",
+    RUNNING: " while running",
 }
 
 

@@ -13,8 +13,8 @@ them by their text.
 Three clients write lines of JSON, so how such a file is read is here: whole lines only, no more
 than a given number of bytes at a time, and never the same bytes again, however long the file is.
 A person waits for it, so lines that only keep a client's books are told by their first bytes.
-A crash cuts a line in two or leaves a run of zeros, and what is written next follows in that line:
-it is looked for there. What cannot be read leaves a record of its place.
+A crash cuts a line in two, loses its end or leaves a run of zeros, and what is written next follows
+in that line: every record in it is read. What cannot be read leaves a record of its place.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from holdfast.clients.contract import (
     make_key,
     make_storable,
     make_storable_parts,
+    name_prompt,
 )
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, files
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     Cursor = dict[str, Any]
+    Piece = tuple[int, int, bool]  # where a part of a line begins and ends, and whether it is whole
 
     class TranscriptReader(Protocol):
         def find_sources(self, native_id: str, path: str) -> list[str]:
@@ -74,6 +76,10 @@ if TYPE_CHECKING:
 
 MARK_BYTES = 512  # before a cursor, by which a file that was replaced is noticed
 MOST_JOINTS = 1000  # places in a damaged line at which a whole record may begin
+ANY_START = b'{"'
+VALUE_FOLLOWS = "[,:"
+BYTE_ORDER_MARK = "\ufeff"
+MOST_SAID = 30  # messages of which the same words may come again in their turn
 MOST_LOOKED_AT = 500
 MOST_SUBAGENTS = 200
 HEAD_BYTES = 1 << 16
@@ -232,28 +238,50 @@ class TranscriptReading:
     def take_line(self, line: bytes, offset: int) -> None:
         self.offset = offset
         if self.is_wanted(line) and line.strip():
-            self._take_entry(line, parse_line(line))
+            entry = parse_line(line)
+            if entry is None:
+                self._take_pieces(line)
+            else:
+                self._take_entry(entry)
         elif self.is_joined(line):
-            self._take_end(line)
+            self._take_pieces(line)
 
     def is_joined(self, line: bytes) -> bool:
         """Whether another record follows in a line that is not wanted itself."""
         return line.find(self.START, 1) > 0
 
-    def _take_entry(self, line: bytes, entry: dict[str, Any] | None) -> None:
-        if entry is None:
-            self.leave_out()
-            self._take_end(line)
-            return
+    def _take_pieces(self, line: bytes) -> None:
+        """A line that is damaged, or in which several records stand."""
+        offset = self.offset
+        for begin, end, is_whole in list_pieces(line, self.START):
+            piece = line[begin:end]
+            self.offset = offset + begin
+            if not self.is_wanted(piece):
+                continue
+            entry = parse_line(piece) if is_whole else None
+            if entry is None:
+                self.leave_out()
+            if entry is None and is_whole:  # some of its bytes are no text
+                entry = parse_line(piece.decode("utf-8", "replace").encode())
+            if entry is not None:
+                self._take_entry(entry)
+
+    def _take_entry(self, entry: dict[str, Any]) -> None:
         self.at = entry.get("timestamp")
         self.take(entry, self.offset)
 
-    def _take_end(self, line: bytes) -> None:
-        """The record that was written behind the rest of another."""
-        begin, entry = find_last_record(line)
-        if entry is not None and self.is_wanted(line[begin:]):
-            self.offset += begin
-            self._take_entry(line, entry)
+    def name_said(self, turn_id: object, text: str, native: object) -> str | None:
+        """The name that a hook has for a message; with the record's own id, where the same words
+        were said in that turn before.
+        """
+        name = name_prompt(turn_id, text)
+        if name is None or not isinstance(native, str):
+            return name
+        said = {name: native, **as_object(self.state.get("said"))}
+        if said[name] != native:
+            return f"{name}:{native}"
+        self.state["said"] = dict(list(said.items())[:MOST_SAID])
+        return name
 
     def leave_out(self) -> None:
         """Keep the place of what cannot be read, with that of its neighbours."""
@@ -365,9 +393,8 @@ def as_time(value: object) -> str | None:
 def read_last_turn(path: str, reading: TurnReading) -> list[Record]:
     """A line of which the tail has a part only is not JSON, and left out."""
     tail = read_tail(path)[-TURN_BYTES:]
-    for line in tail.split(b"\n"):
-        entry = parse_line(line) if line else None
-        if entry is not None:
+    for line in filter(None, tail.split(b"\n")):
+        for entry in list_entries(line):
             reading.take(entry)
     return reading.list_records()
 
@@ -402,22 +429,101 @@ def parse_line(line: bytes) -> dict[str, Any] | None:
     return entry
 
 
-def find_last_record(line: bytes) -> tuple[int, dict[str, Any] | None]:
-    """The object that a damaged line ends with, and where in it that begins."""
-    text = line.decode("utf-8", "replace").rstrip()
-    decoder = json.JSONDecoder()
-    at = len(text)
+def list_entries(line: bytes) -> list[dict[str, Any]]:
+    """The records of a line: one, unless it is damaged."""
+    entry = parse_line(line)
+    if entry is not None:
+        return [entry]
+    pieces = list_pieces(line, ANY_START)
+    entries = [parse_line(line[begin:end]) for begin, end, is_whole in pieces if is_whole]
+    return [entry for entry in entries if entry is not None]
+
+
+def list_pieces(line: bytes, start: bytes) -> list[Piece]:
+    """What a damaged line consists of: whole objects, and what cannot be read before or after them.
+
+    Behind damage, a record is known by how it begins (`start`), unless it stands where a value
+    does: then it may be a part of another one. What was read is not looked at again.
+    """
+    text = line.decode("utf-8", "surrogateescape")
+    mark = start.decode()
+    spans: list[Piece] = []
+    tries = MOST_JOINTS
+    begin = _skip_space(text, 0)
+    while begin < len(text):
+        is_whole, end = _measure_object(text, begin)
+        inner = begin
+        if not is_whole:
+            end = _find_next(text, mark, begin, end) if tries else len(text)
+            inner = _find_last_object(text, mark, begin, end)
+            tries -= 1
+        if begin < inner:
+            spans.append((begin, inner, False))
+        if inner < end:
+            spans.append((inner, end, True))
+        begin = _skip_space(text, end)
+    return _measure_bytes(text, spans)
+
+
+def _skip_space(text: str, at: int) -> int:
+    while at < len(text) and (text[at].isspace() or text[at] == BYTE_ORDER_MARK):
+        at += 1
+    return at
+
+
+def _measure_object(text: str, begin: int) -> tuple[bool, int]:
+    """Whether a whole object begins there, and where it ends, or where it is damaged."""
+    if text[begin] != "{":
+        return False, begin
+    try:
+        _, end = json.JSONDecoder().raw_decode(text, begin)
+    except json.JSONDecodeError as error:
+        return False, error.pos
+    except (ValueError, RecursionError):
+        return False, len(text)
+    return True, end
+
+
+def _find_next(text: str, mark: str, begin: int, damaged_at: int) -> int:
+    """Where the next record begins; the end of the text without one. Between records, any object
+    is one.
+    """
+    if text[begin] != "{":
+        mark = ANY_START.decode()
+    at = text.find(mark, max(begin + 1, damaged_at - len(mark)))
+    while at > 0 and text[at - 1] in VALUE_FOLLOWS:
+        at = text.find(mark, at + 1)
+    return len(text) if at < 0 else at
+
+
+def _find_last_object(text: str, mark: str, begin: int, end: int) -> int:
+    """Where the object begins that a damaged part ends with, as if it were a value in it; its end
+    without one.
+    """
+    part = text[begin:end].rstrip()
+    if end == len(text):
+        mark = ANY_START.decode()
+    at = len(part)
     for _ in range(MOST_JOINTS):
-        at = text.rfind('{"', 0, at)
+        at = part.rfind(mark, 0, at)
         if at < 0:
             break
-        try:
-            entry, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            continue
-        if end == len(text):
-            return len(line.rstrip()) - len(text[at:].encode()), entry
-    return 0, None
+        rest = part[at:]  # an error counts the lines before it
+        if _measure_object(rest, 0) == (True, len(rest)):
+            return begin + at
+    return end
+
+
+def _measure_bytes(text: str, spans: list[Piece]) -> list[Piece]:
+    """The same spans, counted in bytes."""
+    pieces = []
+    last = at = 0
+    for begin, end, is_whole in spans:
+        first = at + len(text[last:begin].encode("utf-8", "surrogateescape"))
+        at = first + len(text[begin:end].encode("utf-8", "surrogateescape"))
+        last = end
+        pieces.append((first, at, is_whole))
+    return pieces
 
 
 def read_at(fd: int, offset: int, most_bytes: int) -> bytes:

@@ -32,7 +32,7 @@ class Mask:
         return redact(text, key=self._find_key()).text
 
     def mask_value(self, value: Any) -> Any:
-        """A JSON value; its keys, ids and hashes stay as they are."""
+        """A JSON value; its ids and hashes stay as they are, and so do keys that are no secrets."""
         from holdfast.ground.redaction import redact_value
 
         copied, found = redact_value(value)

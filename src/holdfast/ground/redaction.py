@@ -82,6 +82,18 @@ for _rank, _rule in enumerate(RULES):
     for _hint in _rule.hints:
         _RANKS.setdefault(_hint, []).append(_rank)
 _FIELD_HINTS = next(rule.hints for rule in RULES if rule.name == "assigned_secret")
+_ASSIGNED = next(rank for rank, rule in enumerate(RULES) if rule.name == "assigned_secret")
+# A name and its value in two fields: `{"name": "DB_PASSWORD", "value": "…"}`, in YAML and in HTML.
+_NAME_FIELDS = ("name", "key", "variable", "var", "field", "header")
+_VALUE_FIELDS = ("value", "val")
+_SET = r"[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
+_THEN = r"[ \t]{0,4},?\s{0,40}+[\"']?"
+_NAMED = rf"\b(?:{'|'.join(_NAME_FIELDS)}){_SET}[\"']?([\w.-]{{1,100}}+)[\"']?"
+_VALUED = (
+    rf"\b(?:{'|'.join(_VALUE_FIELDS)}){_SET}"
+    r"(?:\"([^\"\n]{1,4096}+)\"|'([^'\n]{1,4096}+)'|([^\s\"',}\]]{1,4096}+))"
+)
+_KEY_CHARS = 16  # of a key in an object that may be a secret itself; no provider has shorter ones
 _LONG_WORD = r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{32,128}+={0,2}(?![A-Za-z0-9+/_=-])"
 _PLAIN_WORD = r"[0-9a-f-]+|[0-9A-F-]+|[A-Za-z]+(?:[_/-][A-Za-z]*)*|sha\d+-.*"
 
@@ -113,7 +125,9 @@ def redact(text: str, *, key: bytes = b"") -> RedactedText:
 
 
 def redact_value(value: Any, *, key: bytes = b"") -> tuple[Any, list[FoundSecret]]:
-    """A JSON value without the secrets in its texts; keys, ids, hashes and structure stay."""
+    """A JSON value without the secrets in its texts; ids, hashes and structure stay, and so do keys
+    that are no secrets.
+    """
     found: list[FoundSecret] = []
 
     def leaf(text: str, field: str) -> str:
@@ -233,9 +247,30 @@ def _find_hits(text: str) -> Iterator[Hit]:
                 start, end = view.span(*span)
                 seen.add((start, rank))
                 yield start, end, rank
+        for span in _find_named_values(view.text):
+            yield *view.span(*span), _ASSIGNED
     for start, end, rank in _find_hits_over_lines(unescaped):
         if RULES[rank].lines == OPEN or (start, rank) not in seen:
             yield start, end, rank
+
+
+def _find_named_values(text: str) -> Iterator[Span]:
+    """Values whose name is in a field beside them, in either order."""
+    lowered = text.lower()
+    is_likely = _VALUE_FIELDS[1] in lowered and any(hint in lowered for hint in _FIELD_HINTS)
+    if not is_likely:
+        return
+    for match in re.finditer(f"{_NAMED}{_THEN}{_VALUED}", text):
+        name, *values = range(1, 5)
+        yield from _list_secret_spans(match, name, values)
+    for match in re.finditer(f"{_VALUED}{_THEN}{_NAMED}", text):
+        *values, name = range(1, 5)
+        yield from _list_secret_spans(match, name, values)
+
+
+def _list_secret_spans(match: re.Match[str], name: int, values: list[int]) -> list[Span]:
+    spans = [match.span(value) for value in values if match[value]]
+    return [span for span in spans if is_secret_field(match[name], match.string[slice(*span)])]
 
 
 def _find_hits_over_lines(view: _View) -> Iterator[Hit]:
@@ -344,10 +379,41 @@ def _walk(value: Any, field: str, leaf: Callable[[str, str], str], depth: int) -
         problem = f"is nested deeper than {canonical.MAX_DEPTH} levels"
         raise InvalidValueError("value", "…", problem)
     if isinstance(value, dict):
-        return {name: _walk(item, str(name), leaf, depth + 1) for name, item in value.items()}
+        fields = [(name, item, _name_member(value, str(name))) for name, item in value.items()]
+        return {
+            _walk_key(name, leaf): _walk(item, own, leaf, depth + 1) for name, item, own in fields
+        }
     if isinstance(value, list):
-        return [_walk(item, field, leaf, depth + 1) for item in value]
+        names = [_name_item(value, place) or field for place in range(len(value))]
+        return [_walk(item, name, leaf, depth + 1) for item, name in zip(value, names, strict=True)]
     return value
+
+
+def _walk_key(name: Any, leaf: Callable[[str, str], str]) -> Any:
+    """A key stays as it is, unless it is a secret itself."""
+    if not isinstance(name, str) or len(name) < _KEY_CHARS:
+        return name
+    return leaf(name, "")
+
+
+def _name_member(members: dict[Any, Any], name: str) -> str:
+    """What a member is called: a value by the name that stands beside it."""
+    if name.casefold() not in _VALUE_FIELDS:
+        return name
+    names = [item for key, item in members.items() if str(key).casefold() in _NAME_FIELDS]
+    return next((item for item in names if isinstance(item, str)), name)
+
+
+def _name_item(items: list[Any], place: int) -> str | None:
+    """What an item of a list is called: by the option before it, or the variable of a pair."""
+    before = items[place - 1] if place else None
+    if not isinstance(before, str):
+        return None
+    is_pair = len(items) == 2 and before.isupper()
+    is_name = is_pair or before.startswith("-")
+    if is_name and any(hint in before.casefold() for hint in _FIELD_HINTS):
+        return before.strip("-")
+    return None
 
 
 def _find_secrets_of_field(text: str, field: str) -> list[FoundSecret]:

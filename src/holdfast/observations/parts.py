@@ -29,6 +29,18 @@ PATH_KEYS = (
     "file",
     "filename",
 )
+# What a tool has answered in an object: what a person would look at first.
+ANSWER_KEYS = (
+    "error",
+    "message",
+    "summary",
+    "status",
+    "type",
+    *PATH_KEYS,
+    "result",
+    "output",
+    "text",
+)
 COMMAND_KEYS = ("command", "cmd", "script", "commands")
 SHELLS = (["bash", "-lc"], ["bash", "-c"], ["sh", "-c"])
 LINE_CHARS = 2000
@@ -122,6 +134,20 @@ def find_printed(content: str) -> str | None:
         return "\n".join(text for text in printed if text)
     read = find_value(answer.get("file"), ["content"])
     return read if isinstance(read, str) else None
+
+
+def find_answer(content: str) -> str | None:
+    """A few words of what a tool answered, where that is an object of which nothing was printed."""
+    answer = parse_object(content)
+    if answer is None:
+        return None
+    known = [as_text(answer.get(name)).strip() for name in ANSWER_KEYS]
+    texts = [as_text(find_value(item, ["text"])) for item in _as_list(answer.get("content"))]
+    return next((text for text in (*known, *texts) if text), None)
+
+
+def _as_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def _parse_cut(content: str) -> Mapping[str, Any] | None:

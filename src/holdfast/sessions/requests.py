@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # In an event's parts: it was said to a subagent, or by a program.
 AGENT_ID, AGENT, ORIGIN = "agent_id", "agent", "origin"
 USER_MESSAGE = "user_message"
+CLIENT = "client"  # who says what no person has typed
 SUBSTANCE_CHARS = 400
 FEW_WORDS, FEW_CHARS = 4, 40  # of one that is understood alone only with what was said before
 FEW_SIGNS = 6  # the same in a script without spaces
@@ -99,8 +100,17 @@ def name_speaker(
         name = f"agent {parts.get(AGENT) or parts[AGENT_ID]}"
         return f"to {name}" if event_type == USER_MESSAGE else name
     if parts.get(ORIGIN):
-        return "client"
+        return CLIENT
     return f"{role}, taken back" if is_taken_back else ""
+
+
+def find_summary(content: str) -> str:
+    """What a client has to say in a notification, which is for a program; else all of it."""
+    if not content.startswith("<"):
+        return content
+    _, _, rest = content.partition("<summary>")
+    summary, found, _ = rest.partition("</summary>")
+    return summary.strip() if found and summary.strip() else content
 
 
 def list_taken_back(events: Iterable[SessionEvent], rewound: Collection[str]) -> set[str]:

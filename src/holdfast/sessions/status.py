@@ -1,8 +1,9 @@
 """Whether a session is live, idle or ended: the words of every door.
 
 Few clients report their end, so an open session may be long forgotten. One is live while something
-happens in it, or while a program runs that is known to be in it. Its log may say that it was cut
-off: then only a program makes it live.
+happens in it, or while a program runs that is known to be in it. Where its program is known to have
+ended, or its log says that it was cut off, only another program makes it live. What became of its
+last request is said in the words of the document that the next agent is handed.
 """
 
 from __future__ import annotations
@@ -22,12 +23,30 @@ StatusWord = Literal["live", "idle", "ended"]
 class SessionStatus:
     word: StatusWord
     since: datetime | None = None
+    is_unanswered: bool = False  # its last request, as far as the log shows
+
+    @property
+    def is_cut_off(self) -> bool:
+        return self.word == "idle" and self.is_unanswered
 
     def describe(self) -> str:
         if self.since is None:
             return self.word
-        joined = "idle since" if self.word == "idle" else self.word
-        return f"{joined} {self.since:%Y-%m-%d %H:%M}Z"
+        at = f"{self.since:%Y-%m-%d %H:%M}Z"
+        if self.is_cut_off:
+            return f"cut off {at}"
+        if self.word == "idle":
+            return f"idle since {at}"
+        return f"{self.word} {at}{self._describe_request()}"
+
+    def describe_shortly(self) -> str:
+        """For a list."""
+        if self.is_cut_off:
+            return f"cut off {self.since:%H:%M}"
+        return f"{self.word}{self._describe_request()}"
+
+    def _describe_request(self) -> str:
+        return ", last request unanswered" if self.is_unanswered else ""
 
     def to_dict(self) -> dict[str, str | None]:
         idle_since = None

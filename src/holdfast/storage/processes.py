@@ -3,7 +3,8 @@
 A hook says it, and the server of the same program reads it. Nothing is synced, because a file says
 nothing any more after the next boot; and it is a file of its own, because a hook says it also while
 the store is busy, or where it has nothing to store. A file is replaced as a whole, and only where
-it says something new.
+it says something new. Once the program has ended, the file is kept for a while under another name:
+what happened in its session a moment ago is no sign of life any more.
 
 The calls of tools that a client has announced are kept likewise, in a fixed number of files: a call
 follows its announcement at once, so an older one may be replaced.
@@ -30,6 +31,8 @@ ROW_BYTES = 16 << 10
 CALL_FILES = 256
 CALL = "call-"
 DRAFT = "draft-"
+LEFT = "left-"  # before the name of a process that has ended
+LEFT_SECONDS = 900.0  # longer than a session without a process counts as live
 OLDEST_SECONDS = 7 * 24 * 3600.0  # of a process in another namespace, whose end is not seen here
 
 
@@ -63,9 +66,17 @@ class Processes:
         return row
 
     def list_running(self) -> list[Row]:
-        """What each running process has said; the files of the others are removed."""
+        """What each running process has said; the files of the others are put aside."""
         self._remove_dead()
-        rows = [self._read(name) for name in self._list_names()]
+        return self._list_rows(has_left=False)
+
+    def list_left(self) -> list[Row]:
+        """What each process had said that was found to have ended in the last minutes."""
+        return self._list_rows(has_left=True)
+
+    def _list_rows(self, *, has_left: bool) -> list[Row]:
+        names = [name for name in self._list_names() if name.startswith(LEFT) == has_left]
+        rows = [self._read(name) for name in names]
         return [row for row in rows if row is not None]
 
     def _list_names(self) -> Iterator[str]:
@@ -79,8 +90,23 @@ class Processes:
 
     def _remove_dead(self) -> None:
         for name in self._list_names():
-            if not self._may_run(name):
+            if name.startswith(LEFT):
+                is_needed = self._is_younger(name, LEFT_SECONDS)
+            else:
+                is_needed = self._may_run(name) or self._put_aside(name)
+            if not is_needed:
                 self._remove(name)
+
+    def _put_aside(self, name: str) -> bool:
+        if name.startswith(DRAFT):
+            return False
+        path = os.path.join(self.folder, f"{LEFT}{name}")
+        try:
+            os.replace(os.path.join(self.folder, name), path)
+            os.utime(path)
+        except OSError:
+            return False
+        return True
 
     def _may_run(self, name: str) -> bool:
         is_running = None
@@ -88,11 +114,14 @@ class Processes:
             is_running = process_tree.is_running(name)
         if is_running is not None:
             return is_running
+        return self._is_younger(name, OLDEST_SECONDS)
+
+    def _is_younger(self, name: str, seconds: float) -> bool:
         try:
             changed = os.stat(os.path.join(self.folder, name)).st_mtime
         except OSError:
             return False
-        return time.time() - changed < OLDEST_SECONDS
+        return time.time() - changed < seconds
 
     def _remove(self, name: str) -> None:
         try:

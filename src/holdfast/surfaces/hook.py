@@ -110,7 +110,7 @@ def handle(client: Client, event_name: str, started_at: float, *, is_brought: bo
     payload = _place(client, payload)
     text = take_payload(client, event_name, payload, loaded)
     if text:
-        print(client.reply(event_name, text), flush=True)
+        _answer(client.reply(event_name, text))
     if loaded and event_name in list_known(client):
         home = loaded[0].home
         seconds = time.monotonic() - started_at
@@ -206,10 +206,18 @@ def _has_consent(app: App, origin: HookOrigin) -> bool:
 def _leave_at_once(client: Client, event_name: str, text: str | None) -> None:
     """Without the interpreter's own end, which waits for every thread."""
     if text:
-        print(client.reply(event_name, text))
+        _answer(client.reply(event_name, text))
     for stream in filter(None, (sys.stdout, sys.stderr)):  # None where it is closed
         stream.flush()
     os._exit(0)
+
+
+def _answer(reply: str) -> None:
+    """As UTF-8, which is what clients read, whatever the environment says of encodings."""
+    if sys.stdout is None:
+        return  # closed
+    sys.stdout.buffer.write(f"{reply}\n".encode("utf-8", "replace"))
+    sys.stdout.buffer.flush()
 
 
 def _list_reading(client: Client) -> list[str]:

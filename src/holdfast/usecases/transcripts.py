@@ -411,11 +411,11 @@ def _mark_record(session: CapturedSession, owner: tuple[str, str], record: Recor
 
 def mark_event(event_type: str, content: str, parts: dict[str, Any] | None) -> list[str]:
     """What an event is known by where it has no id: a tool by what it was given, a message by its
-    text. White space around that does not count.
+    text. White space does not count: a client joins the parts of a message in more than one way.
 
     A tool that was stopped has answered in one way to the hook, and in another to the model.
     """
-    text = content.strip()
+    text = " ".join(content.split())
     if parts and "tool" in parts:
         text = json.dumps([parts["tool"], parts.get("input")], sort_keys=True)
     digest = canonical.sha256(text.encode("utf-8", "replace"))

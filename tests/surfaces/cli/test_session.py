@@ -377,6 +377,39 @@ def test_events_of_tools_and_subagents_say_what_they_are(cli: Call):
     ]
 
 
+def test_what_a_client_says_and_objects_are_shown_by_what_matters(cli: Call):
+    session = start(cli)["id"]
+    notification = "<task-notification>\n<summary>Agent finished</summary>\n</task-notification>"
+    typed = "<summary>x</summary> is what I typed"
+    launched = {"isAsync": True, "status": "async_launched", "prompt": "look"}
+    edited = {"filePath": "/p/a.py", "oldString": "a", "newString": "b"}
+    told = {"content": [{"type": "text", "text": "12 rows"}], "isError": False}
+    for kind, role, content, parts in (
+        ("user_message", "user", notification, {"origin": "task-notification"}),
+        ("user_message", "user", typed, {}),
+        ("model_message", "assistant", "API Error", {"origin": "client"}),
+        ("tool_result", "tool", json.dumps(launched), {"tool": "Task", "input": {}}),
+        ("tool_result", "tool", json.dumps(edited), {"tool": "Edit", "input": {}}),
+        ("tool_result", "tool", json.dumps(told), {"tool": "mcp__db__ask", "input": {}}),
+        ("tool_result", "tool", '{"rows": 3}', {"tool": "Count", "input": {}}),
+    ):
+        fields = ("--type", kind, "--role", role, "--content", content)
+        answer = cli("session", "append", session, *fields, "--parts", json.dumps(parts))
+        assert answer.code == 0, answer.err
+
+    _, *lines = cli("session", "events", session).out.splitlines()
+
+    assert [" ".join(line[17:].split()) for line in lines] == [
+        "client Agent finished",
+        "user_message <summary>x</summary> is what I typed",
+        "client API Error",
+        "tool_result Task → async_launched",
+        "tool_result Edit → /p/a.py",
+        "tool_result mcp__db__ask → 12 rows",
+        'tool_result Count → {"rows": 3}',
+    ]
+
+
 def test_events_stand_under_their_days(run: Call, tmp_path: Path):
     """A log is read weeks later, and an hour alone says nothing then; a script is given the whole
     moment.

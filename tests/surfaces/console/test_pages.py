@@ -17,6 +17,7 @@ from holdfast.ground.settings import load_settings
 from holdfast.sessions import changing
 from holdfast.sessions.model import Session
 from holdfast.sessions.service import SessionService
+from holdfast.storage.processes import Processes
 from holdfast.surfaces.console import STATIC, make_console, screens, stock, texts
 from holdfast.surfaces.console.shell import RAIL, store_name
 from holdfast.surfaces.http import bodies
@@ -234,6 +235,23 @@ async def test_the_tail_ends_with_the_session(pages: Pages):
     assert 'class="ending ended"' in tail
 
 
+async def test_a_session_that_was_left_is_shown_as_in_the_document(pages: Pages):
+    """Its client was killed, or has ended it with a request that was not answered."""
+    for native_id in ("n-1", "n-2"):
+        session = await pages.sessions.create_session("c", "u1", client="c", native_id=native_id)
+        await pages.sessions.append_event(session.id, "user_message", "user", "Make it pass.")
+    await pages.sessions.end_session(session.id)
+    processes = Processes(pages.app.settings.home)
+    processes.register("gone_1.1.1", {"client": "c", "native_id": "n-1"})
+
+    shown = await pages.get("/console/sessions")
+    head = await pages.get(f"/console/sessions/{session.id}/head")
+
+    assert re.search(r">cut off \d\d:\d\d</span>", shown)
+    assert "<span>last request unanswered</span>" in shown
+    assert "ended, last request unanswered</span>" in head
+
+
 async def test_a_reader_more_than_a_page_behind_reloads_the_page(pages: Pages):
     session = await pages.started(turns=1, events_per_turn=screens.EVENTS_PER_PAGE + 50)
 
@@ -281,7 +299,7 @@ async def test_a_turn_shows_its_subagents_and_what_no_person_typed(pages: Pages)
             {
                 "type": "user_message",
                 "role": "user",
-                "content": "a task has ended",
+                "content": "<task-notification><summary>a task has ended</summary>",
                 "parts": {"origin": "task-notification"},
             },
         ],
@@ -294,7 +312,7 @@ async def test_a_turn_shows_its_subagents_and_what_no_person_typed(pages: Pages)
     assert page.count("via agent Explore&lt;b&gt;") == 1
     assert '<span class="kind">told</span> look in src' in page
     assert "The context window was summarised here (auto)" in page
-    assert "not typed by a person: task-notification" in page
+    assert "client, not typed by a person: task-notification" in page
 
 
 async def test_a_turn_that_was_taken_back_says_so(pages: Pages):

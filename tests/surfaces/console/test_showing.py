@@ -153,6 +153,7 @@ def test_what_a_tool_was_given_is_shown_without_what_the_title_says(
         ('{"stdout": "cut after \\', "cut after "),
         ('{"type": "text", "file": {"content": "line 1\\n"}}', "line 1\n"),
         ('{"a": 1}', '{\n  "a": 1\n}'),
+        ('{"status": "launched"}', 'launched\n\n{\n  "status": "launched"\n}'),
         ("{not an object", "{not an object"),
         ('{"stdout": 3}', showing.NOTHING_PRINTED),
     ],

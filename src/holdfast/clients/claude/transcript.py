@@ -21,7 +21,7 @@ import json
 import os
 
 from holdfast.clients.claude import NOTIFICATION, describe_outcome
-from holdfast.clients.contract import RESTORED, describe_agent, make_key, name_prompt
+from holdfast.clients.contract import RESTORED, describe_agent, make_key
 from holdfast.clients.transcript import (
     CUT_OFF,
     INTERRUPTED,
@@ -36,6 +36,7 @@ from holdfast.clients.transcript import (
     is_inside,
     join_texts,
     list_changed,
+    list_entries,
     list_names,
     list_newest,
     parse_line,
@@ -321,9 +322,11 @@ class ClaudeReading(TranscriptReading):
         command = _find_command(text)
         origin = _find_origin(entry, text, bool(command))
         parts = {"origin": origin} if origin else None
-        name = name_prompt(entry.get("promptId"), command or text)
+        name = None
+        if _begins_turn(entry) and not self.agent:
+            name = self.name_said(entry.get("promptId"), command or text, entry.get("uuid"))
         key = make_key("prompt", name)
-        if key is None or not _begins_turn(entry) or self.agent:
+        if key is None:
             self.add_message("record", entry.get("uuid"), "user", command or text, parts)
             return
         rewound = self._list_rewound(entry, offset)
@@ -355,13 +358,15 @@ class ClaudeReading(TranscriptReading):
         text = join_texts(queued.get("prompt"))
         if queued.get("type") != "queued_command" or not text.strip():
             return
-        name = name_prompt(self.state.get("turn"), text)
+        name = None
+        if not self.agent:
+            name = self.name_said(self.state.get("turn"), text, entry.get("uuid"))
         origin = _find_origin(queued, text, is_command=False)
         mode = queued.get("commandMode")
         if mode not in (None, "prompt"):
             origin = origin or str(mode)
         parts = {"origin": origin} if origin else None
-        if name is None or self.agent:
+        if name is None:
             self.add_message("record", entry.get("uuid"), "user", text, parts)
         else:
             self.add_message("prompt", name, "user", text, parts)
@@ -389,10 +394,11 @@ class ClaudeReading(TranscriptReading):
             return call
         if not isinstance(offset, int):
             return {}
-        entry = parse_line(self.page.read_line(offset)) or {}
-        for block in as_objects(as_object(entry.get("message")).get("content")):
-            if block.get("id") == call_id:
-                return block
+        entries = list_entries(self.page.read_line(offset))
+        for entry in entries[:1]:
+            for block in as_objects(as_object(entry.get("message")).get("content")):
+                if block.get("id") == call_id:
+                    return block
         return {}
 
     # --- what was taken back ----------------------------------------------------------------------

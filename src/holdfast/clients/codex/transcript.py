@@ -17,7 +17,7 @@ import json
 import os
 
 from holdfast.clients.codex import PATCH, PATCH_TOOL
-from holdfast.clients.contract import as_text, describe_agent, name_prompt
+from holdfast.clients.contract import as_text, describe_agent
 from holdfast.clients.transcript import (
     CUT_OFF,
     FAILED,
@@ -345,7 +345,7 @@ class CodexReading(TranscriptReading):
             return
         origin = _find_origin(text)
         parts = {"origin": origin} if origin else None
-        name = name_prompt(turn_id, text)
+        name = self.name_said(turn_id, text, item.get("id"))
         if name is None:
             self.add_message("item", item.get("id"), "user", text, parts)
             return

@@ -50,17 +50,26 @@ PROJECT_VARIABLE = None
 
 
 SHELL = "run_shell_command"
-CONTEXT_TAGS = ("hook_context", "session_context")
+# What hooks have added: at the start of a prompt, in a part of its own, and behind a tool's answer.
+HOOK_CONTEXT, HOOK_CONTEXT_END = "<hook_context>", "</hook_context>"
+SESSION_CONTEXT, SESSION_CONTEXT_END = "<session_context>", "</session_context>"
+# What follows a request that names files (`@path`), and what comes next there.
+REFERENCES = (
+    "\n--- Content from referenced files ---",
+    "\n--- Content from referenced context ---",
+)
+REFERENCED = ("\nContent from @", "\n--- End of content ---")
+CHOSEN_AGENT = "\n<system_note>\nThe user has explicitly selected the following agent(s): "
 QUOTATION = "»"
 EXIT_LINE = "Exit Code: "
 EXIT_DIGITS = 3
 
 
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
-    """Without what hooks have put into a prompt, and with a tool's answer as the model read it."""
+    """A prompt as it was typed, and a tool's answer as the model read it."""
     seen = dict(payload)
     if isinstance(payload.get("prompt"), str):
-        seen["prompt"] = strip_context(payload["prompt"])
+        seen["prompt"] = find_typed(payload["prompt"])
     response = payload.get("tool_response")
     if isinstance(response, dict) and "llmContent" in response:
         seen["tool_response"] = join_text(response["llmContent"])
@@ -89,23 +98,61 @@ def describe_outcome(tool: object, output: str) -> dict[str, Any]:
     return {"exit_code": int(code)}
 
 
+def find_typed(content: object) -> str:
+    """What a person has typed of a message, which the hook has as one text and the transcript in
+    parts. The files that it names are in the repository and are not words of that person.
+    """
+    texts = [text for text in _list_texts(content) if not _is_added(text)]
+    text = "".join(texts)
+    while text.startswith(HOOK_CONTEXT) and f"{HOOK_CONTEXT_END}\n\n" in text:
+        text = text.partition(f"{HOOK_CONTEXT_END}\n\n")[2]
+    ends = [_find_references(text, heading) for heading in REFERENCES]
+    ends.append(text.find(CHOSEN_AGENT))
+    found = [end for end in ends if end >= 0]
+    return text[: min(found, default=len(text))].rstrip("\n")
+
+
+def _find_references(text: str, heading: str) -> int:
+    """Where the client goes on in a text; -1 where it does not, or no file is named before."""
+    name_at = text.find("@")
+    if name_at < 0:
+        return -1
+    at = text.find(heading, name_at)
+    while at >= 0:
+        end = at + len(heading)
+        if end == len(text) or text.startswith(REFERENCED, end):
+            return at
+        at = text.find(heading, end)
+    return -1
+
+
+def _is_added(part: str) -> bool:
+    """Whether all of a part is a context; what a hook says has no tags in it there."""
+    text = part.strip()
+    if text.startswith(SESSION_CONTEXT):
+        return text.endswith(SESSION_CONTEXT_END)
+    inside = text.removeprefix(HOOK_CONTEXT).removesuffix(HOOK_CONTEXT_END)
+    return f"{HOOK_CONTEXT}{inside}{HOOK_CONTEXT_END}" == text and "<" not in inside
+
+
 def join_text(content: object) -> str:
-    """The text of a content, which is one or a list of parts; nothing that hooks added to it."""
-    if isinstance(content, list):
-        texts = [part.get("text") for part in content if isinstance(part, dict)]
-        stripped = [strip_context(text) for text in texts if isinstance(text, str)]
-        return "\n".join(filter(None, stripped))
-    return strip_context(as_text(content))
+    """The text of an answer, which is one or a list of parts; nothing that hooks added to it."""
+    stripped = [_strip_context(text) for text in _list_texts(content)]
+    return "\n".join(filter(None, stripped))
 
 
-def strip_context(text: str) -> str:
-    """A text without what stands before or after it in the tags of a context."""
-    for tag in CONTEXT_TAGS:
-        opening, closing = f"<{tag}>", f"</{tag}>"
-        while text.startswith(opening):
-            text = text.partition(closing)[2].lstrip()
-        if opening in text and text.rstrip().endswith(closing):
-            text = text[: text.rindex(opening)]
+def _list_texts(content: object) -> list[str]:
+    if not isinstance(content, list):
+        return [as_text(content)]
+    texts = [part.get("text") for part in content if isinstance(part, dict)]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _strip_context(text: str) -> str:
+    """Without the last thing in it, where that is of a hook."""
+    before, found, context = text.rpartition(f"\n\n{HOOK_CONTEXT}")
+    if found and context.endswith(HOOK_CONTEXT_END):
+        text = before
     return text.rstrip("\n")
 
 

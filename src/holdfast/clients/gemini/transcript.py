@@ -14,7 +14,7 @@ import json
 import os
 
 from holdfast.clients.contract import describe_agent, make_key
-from holdfast.clients.gemini import describe_outcome, join_text
+from holdfast.clients.gemini import SESSION_CONTEXT, describe_outcome, find_typed, join_text
 from holdfast.clients.transcript import (
     FAILED,
     INTERRUPTED,
@@ -53,7 +53,6 @@ ENDED = ("success", "error", "cancelled")
 ENTER_PLAN, EXIT_PLAN, PLAN_MODE = "enter_plan_mode", "exit_plan_mode", b"_plan_mode"
 APPROVED = "Plan approved"
 SNAPSHOT = "<state_snapshot>"
-SESSION_CONTEXT = "<session_context>"
 UPDATE = b'{"$set":{"lastUpdated":'
 HARNESS = "System: "  # what the client tells its model in the place of a prompt
 PROJECTS_BYTES = 1 << 20
@@ -209,7 +208,7 @@ class GeminiReading(TranscriptReading):
 
     def _take_list(self, messages: object) -> None:
         for message in as_objects(messages):
-            text = join_text(message.get("content") or "")
+            text = find_typed(message.get("content") or "")
             if message.get("type") == "user" and text.startswith(SNAPSHOT):
                 self._take_snapshot(message.get("id"), text)
 
@@ -221,7 +220,7 @@ class GeminiReading(TranscriptReading):
             self.add_compaction(message_id, text, None)
 
     def _take_prompt(self, message: dict[str, Any]) -> None:
-        text = join_text(message.get("content") or "")
+        text = find_typed(message.get("content") or "")
         if not text.strip():
             return
         said = _mark_text(text)

@@ -20,6 +20,7 @@ from holdfast.memories.model import Memory
 from holdfast.observations import parts, turns
 from holdfast.observations.model import COMPACTION, REWIND
 from holdfast.sessions.model import Session, SessionEvent, SetChange, Verification
+from holdfast.sessions.requests import CLIENT, find_summary, name_speaker
 from holdfast.sessions.status import SessionStatus
 from holdfast.storage.accounting import Waiting
 from holdfast.storage.spool import Elsewhere, Unreadable
@@ -53,19 +54,23 @@ def format_sessions(
     `off`: the ids of those that are kept out of everything.
     """
     lines: list[str] = []
+    told = {session.id: statuses[session.id].describe_shortly() for session in sessions}
+    told |= dict.fromkeys(set(off) & set(told), OFF)
+    width = max(map(len, told.values()), default=0)
     for day, of_day in groupby(sessions, key=lambda session: session.started_at.date()):
         lines.append(f"{day} (UTC)")
-        for session in of_day:
-            word = OFF if session.id in off else statuses[session.id].word
-            lines.append(format_session(session, word, titles[session.id]))
+        lines += [
+            format_session(session, f"{told[session.id]:<{width}}", titles[session.id])
+            for session in of_day
+        ]
     return "\n".join(lines)
 
 
-def format_session(session: Session, status_word: str, title: str) -> str:
+def format_session(session: Session, status: str, title: str) -> str:
     """The beginning of its id is enough for any command."""
     client = cut(session.client or "-", CLIENT_CHARS)
     at = f"{session.started_at:%H:%M}"
-    start = f"{session.id[:ID_CHARS]}  {at}  {status_word:<5}  {client:<{CLIENT_CHARS}}  "
+    start = f"{session.id[:ID_CHARS]}  {at}  {status:<5}  {client:<{CLIENT_CHARS}}  "
     branch = ""
     if session.git_branch:
         branch = f" · {cut(session.git_branch, BRANCH_CHARS)}"
@@ -157,7 +162,8 @@ def format_memory(memory: Memory) -> str:
 
 
 def format_event(event: SessionEvent) -> str:
-    start = f"{event.sequence:>5}  {event.happened_at:%H:%M:%S}  {event.type:<15}  "
+    kind = CLIENT if _is_of_client(event) else event.type
+    start = f"{event.sequence:>5}  {event.happened_at:%H:%M:%S}  {kind:<15}  "
     text = _describe_event(event)
     if event.erased_at:
         text = "(erased)"
@@ -167,15 +173,25 @@ def format_event(event: SessionEvent) -> str:
 def _describe_event(event: SessionEvent) -> str:
     """Of a tool what it was given before what it answered; and which subagent it was."""
     step = turns.make_step(event)
-    text = event.content
+    text = find_summary(event.content) if _is_of_client(event) else event.content
     if step.kind == "tool" and event.parts:
-        printed = parts.find_printed(event.content)
-        text = f"{step.title} → {event.content if printed is None else printed}"
+        text = f"{step.title} → {_describe_answer(event.content)}"
     elif step.kind in (COMPACTION, REWIND):
         text = " · ".join(filter(None, [step.kind, step.title, event.content]))
     if step.agent:
         text = f"[{step.agent}] {text}"
     return text
+
+
+def _is_of_client(event: SessionEvent) -> bool:
+    return name_speaker(event.type, event.role, event.parts) == CLIENT
+
+
+def _describe_answer(content: str) -> str:
+    printed = parts.find_printed(content)
+    if printed is not None:
+        return printed
+    return parts.find_answer(content) or content
 
 
 def _shorten(text: str, indent: int) -> str:

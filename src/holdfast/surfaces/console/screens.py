@@ -17,9 +17,9 @@ from holdfast.observations.model import SessionTurn
 from holdfast.observations.turns import gather_turns
 from holdfast.sessions.model import EventSample, Session
 from holdfast.sessions.service import SessionService
-from holdfast.sessions.status import SessionStatus, judge_status
+from holdfast.sessions.status import SessionStatus
 from holdfast.surfaces.console import pictures, showing
-from holdfast.usecases.session_status import Busy
+from holdfast.usecases.session_status import Busy, judge_session
 from holdfast.usecases.session_titles import find_title
 
 SESSIONS_PER_PAGE = 50
@@ -105,7 +105,7 @@ async def load_row(sessions: SessionService, session: Session, now: datetime, bu
         session=session,
         title=showing.first_words(title),
         is_named=bool(session.name),
-        status=judge_status(session, last_at, now, has_process=busy.has(session)),
+        status=await judge_session(sessions, session, last_at, now, busy),
         spark=pictures.make_spark_points(activity),
         last_at=last_at,
     )

@@ -23,6 +23,7 @@ from holdfast.ground import clock
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.settings import Settings, hide_password, sqlite_path
 from holdfast.ground.text import plural, term_safe
+from holdfast.sessions.requests import find_summary
 from holdfast.surfaces.cli.actions import word_actions
 from holdfast.surfaces.cli.client_wording import describe_hook_price, describe_text_price
 from holdfast.surfaces.console import links, showing
@@ -66,6 +67,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "text_price": describe_text_price,
     "given": showing.describe_given,
     "output": showing.describe_output,
+    "summary": find_summary,
     "first_words": showing.first_words,
     "as_typed": shlex.join,
     "short_repo": short_repo,

@@ -172,7 +172,11 @@ def describe_output(content: str) -> str:
     if printed is not None:
         return printed or NOTHING_PRINTED
     answer = parts.parse_object(content)
-    return pretty(answer) if answer else content
+    if not answer:
+        return content
+    whole = pretty(answer)
+    in_short = parts.find_answer(content)
+    return f"{in_short}\n\n{whole}" if in_short else whole
 
 
 def pretty(value: object) -> str:
