@@ -44,7 +44,7 @@ def test_status_of_a_new_store(cli: Call, tmp_path: Path, monkeypatch: pytest.Mo
         "database": f"sqlite:///{home}/holdfast.db",
         "home": str(home),
     }
-    hooks: dict[str, Any] = {"ignored_hooks": [], "clients": []}
+    hooks: dict[str, Any] = {"ignored_hooks": [], "clients": [], "off_sessions": []}
     document = cli("status", "--json").document
     assert document.pop("tools_tokens") > 0
     assert document == accounts | whose | times | hooks
