@@ -37,9 +37,13 @@ class Host:
         self.write_shim('[ ! -e "answer.$3" ] || cat "answer.$3"')
 
     def write_shim(self, then: str) -> None:
-        """Write down the event and the payload, a line each, and go on with a command."""
+        """Write down the payload and the event, and go on with a command.
+
+        At once, because several may run at a time.
+        """
         folder = shlex.quote(str(self.folder))
-        self.shim.write_text(f'#!/bin/sh\ncd {folder}\n{{ cat; echo " $3"; }} >> calls\n{then}\n')
+        note = 'line=$(cat)\nprintf "%s %s\\n" "$line" "$3" >> calls'
+        self.shim.write_text(f"#!/bin/sh\ncd {folder}\n{note}\n{then}\n")
         self.shim.chmod(0o755)
 
     def answer(self, event: str, answer: dict[str, str]) -> None:
