@@ -186,7 +186,7 @@ class App:
             text_limit=text_limit,
             fence_key=fence_key(self.settings.home),
             is_running=lambda session: is_running(self.settings.home, session),
-            may_look=lambda worktree: Enrolment(self.settings.home).find(worktree) is not None,
+            may_look=Enrolment(self.settings.home).has_agreed,
         )
 
     def rounds(self, work: WorkstreamService) -> RoundService:

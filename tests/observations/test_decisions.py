@@ -87,7 +87,10 @@ def test_a_denial_of_opencode_may_be_its_own():
 
 
 def test_other_sessions_show_no_decision():
-    shown = ("claude/denied-1", "claude/denied-5", "claude/queued", "gemini/denied-2")
+    shown = (
+        *("claude/denied-1", "claude/denied-5", "claude/queued", "claude/said-again"),
+        "gemini/denied-2",
+    )
     paths = [path for path in TRANSCRIPTS.rglob("*.json") if not path.name.endswith(".meta.json")]
     names = [str(path.relative_to(TRANSCRIPTS).with_suffix("")) for path in paths]
 

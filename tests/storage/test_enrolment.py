@@ -63,6 +63,17 @@ def test_two_who_add_at_the_same_time_both_count(tmp_path: Path):
     assert sorted(json.loads((tmp_path / "folders.json").read_text())["folders"]) == sorted(names)
 
 
+def test_a_checkout_is_agreed_to_only_where_init_was_run(tmp_path: Path):
+    enrolment = Enrolment(str(tmp_path / "home"))
+    before = enrolment.has_agreed("/r/payouts")
+
+    enrolment.add("/r/payouts")
+
+    assert not before
+    assert enrolment.has_agreed("/r/payouts")
+    assert not enrolment.has_agreed("/r/other")
+
+
 def test_a_linked_working_tree_counts_as_its_main_one(tmp_path: Path):
     repo = with_code(tmp_path / "payouts")
     linked = tmp_path / "payouts-hotfix"

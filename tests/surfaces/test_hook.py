@@ -147,7 +147,7 @@ def test_a_session_that_was_ended_continues_in_a_new_one():
         [session] = app.run(app.scope.sessions.list_sessions())
         app.run(app.scope.sessions.end_session(session.id))
 
-    fire("claude", "Stop", payload("claude", "Stop", last_assistant_message="more"))
+    fire("claude", "UserPromptSubmit", payload("claude", "UserPromptSubmit", prompt="more"))
 
     with App() as app:
         newest, oldest = app.run(app.scope.sessions.list_sessions())

@@ -52,7 +52,7 @@ _NOT_PROSE = compile_later(
             r"E {3}|(?:FAILED|PASSED|ERROR|FAIL|ok|PASS)\s+\S*[/.:]\S*|--- FAIL|[✓✗✔✘×]",
             r"(?:async )?(?:def|class|fn|func|function) \w+.*[({:]$|(?:const|let|var) \w.* = ",
             r"from \S+ import |import [\w.{]\S*(?: from .*)?;?$|#include|@\w+(?:\(.*\))?$",
-            r"(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|DROP) (?:[A-Z*]|\w+ SET )",
+            r"(?:SELECT|INSERT INTO|UPDATE|DELETE\ FROM|CREATE|ALTER|DROP) (?:[A-Z*]|\w+ SET )",
             r"[\w.\[\]'\"]+ [+*-]?= \S+;?$(?<=[;'\")\]])|.*(?:[;{]|=>)$|//|/\*",
         ]
     )

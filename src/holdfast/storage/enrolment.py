@@ -49,6 +49,10 @@ class Enrolment:
         row = folders.get(worktree) or folders.get(find_main_worktree(worktree))
         return row if isinstance(row, dict) else None
 
+    def has_agreed(self, worktree: str) -> bool:
+        """Whether `init` was run there; a hook that somebody has wired by hand agrees to less."""
+        return self.list_folders() is not None and self.find(worktree) is not None
+
     def list_folders(self) -> dict[str, Any] | None:
         """None where `init` was never run; none at all where the file cannot be read."""
         try:

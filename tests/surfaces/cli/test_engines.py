@@ -10,12 +10,14 @@ import pytest
 
 from tests.rig.commands import Call
 
-DIFFERS = re.compile(r" \S+ \d\d:\d\dZ · receipt b-[0-9a-f]{4}| \d\d:\d\d(?=[).])| session_id=\S+")
+DIFFERS = re.compile(r" \S+ \d\d:\d\dZ · receipt b-[0-9a-f]{4}| \d\d:\d\d(?=[).:])| session_id=\S+")
 DOCUMENT = """HOLDFAST implementation ·
 Kept on this machine; not checked against any checkout. Last session: architect, ended.
 
 LAST REQUEST (user,)
 > harmless
+ASKED BEFORE
+-: key sk-4711
 
 SCRATCHPAD
 | n: 100

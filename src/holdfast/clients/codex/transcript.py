@@ -33,6 +33,7 @@ from holdfast.clients.transcript import (
     is_inside,
     join_texts,
     list_changed,
+    list_entries,
     list_names,
     parse_line,
     read_file,
@@ -286,7 +287,8 @@ class CodexReading(TranscriptReading):
         self.state["calls"] = calls
         if not isinstance(offset, int):
             return
-        call = as_object((parse_line(self.page.read_line(offset)) or {}).get("payload"))
+        entries = list_entries(self.page.read_line(offset)) or [{}]
+        call = as_object(entries[0].get("payload"))
         answer = as_text(payload.get("output") or "")
         outcome = {} if answer.startswith(PLAN_UPDATED) else {"is_error": True}
         given = _parse_arguments(call.get("arguments"))
