@@ -62,8 +62,10 @@ def make_answer(text: str) -> EventFields:
 
 
 def make_run(command: str, output: str, code: int | None = 0) -> EventFields:
-    content = output if code is None else f"Exit code: {code}\n{output}"
-    parts = {"tool": "Bash", "input": {"command": command}}
+    content = f"Exit code: {code}\n{output}" if code else output
+    parts: dict[str, Any] = {"tool": "Bash", "input": {"command": command}}
+    if code is not None:
+        parts["exit_code"] = code
     return {"type": "tool_result", "role": "tool", "content": content, "parts": parts}
 
 
