@@ -150,3 +150,11 @@ async def test_the_tables_have_the_seed_s_names_and_columns(sessions):
             )
             columns = {row[0] for row in rows}
         assert set(names.split()) <= columns
+
+
+async def test_the_last_session_of_a_client_s_own_id_is_found_open_or_not(sessions):
+    first = await sessions.create_session("claude", "u1", client="claude", native_id="n-1")
+    await sessions.end_session(first.id)
+
+    assert await sessions.store.find_last_native_id("claude", "n-1") == first.id
+    assert await sessions.store.find_last_native_id("claude", "n-2") is None
