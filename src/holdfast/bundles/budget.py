@@ -220,8 +220,14 @@ class _Page:
         section = self.sections[at]
         if not section.items and wanted:
             return not section.title or self._place(at, ())
-        for count in range(len(self.kept[at]) + 1, wanted + 1):
-            if not self._place(at, section.items[:count]):
+        step = 1  # twice as many each time: a quoted text may have hundreds of short lines
+        while len(self.kept[at]) < wanted:
+            count = min(len(self.kept[at]) + step, wanted)
+            if self._place(at, section.items[:count]):
+                step *= 2
+            elif step > 1:
+                step = 1
+            else:
                 self._place_beginning(at, count)
                 return False
         return True

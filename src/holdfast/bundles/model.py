@@ -323,7 +323,8 @@ class Section:
 
     def _list_with_gaps(self, pieces: Sequence[Item]) -> list[tuple[str, Item | None]]:
         """The pieces of a quoted text; where something is missing, how many characters."""
-        whole_ends_at = max((item.ends_at for item in self.items), default=0)
+        # By their worth the last piece is the first or the second one.
+        whole_ends_at = max((item.ends_at for item in self.items[:2]), default=0)
         follows_at = [*(item.at for item in pieces[1:]), whole_ends_at + 1]
         lines: list[tuple[str, Item | None]] = []
         if self.ends_first and pieces and pieces[0].at:
