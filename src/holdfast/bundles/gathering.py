@@ -271,24 +271,29 @@ class Gatherer:
     async def _list_unfinished(
         self, wanted: BundleRequest, last: Session | None, request: LastRequest | None
     ) -> tuple[LastRequest, ...]:
-        """Requests of other sessions here that were cut off, for which a later one is not read.
-
-        Of those in which a program still runs the last request too: it is somebody's work now.
-        """
+        """The last requests of other sessions here that were not answered, the newest first."""
         if not wanted.place or last is None or wanted.window:
             return ()
         found: list[LastRequest] = []
         active = await self.sessions.list_active_sessions(wanted.place, SESSIONS_LOOKED_AT)
         others = [each for each in active if each.id != last.id and wanted.is_past(each)]
         for session in others:
-            outcome = await find_outcome(self.sessions, session)
-            is_open = outcome is not None and outcome.word != outcomes.ANSWERED
-            newest = await self.sessions.list_requests(session.id, 1, UNFINISHED_CHARS)
-            if is_open and newest and session.native_id:
-                cut_off = make_request(newest[0], to=session.client or session.chatmode)
-                if cut_off and not (request and request.event_id == cut_off.event_id):
-                    found.append(cut_off)
-        return tuple(found[:UNFINISHED])
+            unanswered = await self._find_unanswered(session)
+            if unanswered and not (request and request.event_id == unanswered.event_id):
+                found.append(unanswered)
+            if len(found) == UNFINISHED:
+                break
+        return tuple(found)
+
+    async def _find_unanswered(self, session: Session) -> LastRequest | None:
+        """Only of a client's own session: else nothing says that the log has every answer."""
+        if session.native_id is None:
+            return None
+        outcome = await find_outcome(self.sessions, session)
+        if outcome is None or outcome.word == outcomes.ANSWERED:
+            return None
+        requests = await self.sessions.list_requests(session.id, 1, UNFINISHED_CHARS)
+        return make_request(next(iter(requests), None), to=session.client or session.chatmode)
 
     async def _find_end(self, session: Session, outcome: Outcome | None) -> tuple[str, datetime]:
         if session.ended_at is not None:
