@@ -13,6 +13,7 @@ import textwrap
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from holdfast.ground.text import plural
 from holdfast.surfaces.cli.demo_transcript import (
     AGENT,
     AGENT_TYPE,
@@ -155,7 +156,7 @@ def friday(stage: Stage) -> None:
     _note_text(stage, text)
     for session in stage.run("session", "list")["sessions"]:
         name = session["name"] or session["client"]
-        stage.note(f"{name:<14} {session['last_sequence']} events")
+        stage.note(f"{name:<14} {plural(session['last_sequence'], 'event')}")
 
 
 def _play_turn(
