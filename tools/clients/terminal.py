@@ -9,7 +9,8 @@ from tools.clients.machine import RUN_SECONDS, Machine, Started
 from tools.clients.programs.contract import Program
 
 LOOK_SECONDS = 0.2  # between two looks at the screen
-ENTER_SECONDS = 1.0  # between two times that a key is pressed
+ENTER_SECONDS = 1.0  # between two times that Enter is pressed, where an empty line is nothing
+TAKEN_SECONDS = 10.0  # where it is not: a command that stands there for so long was not taken
 SIZE = ("-x", "160", "-y", "50")
 
 
@@ -50,13 +51,21 @@ class Terminal:
         self._wait_until(lambda: request not in self.read_screen())
 
     def _press(self, key: str, pattern: str) -> None:
-        """A key, or a command and Enter; once, because what comes next would take another Enter."""
+        """A key, or a command and Enter, and a look at what it shows.
+
+        What a command shows would take another Enter for an answer. But a busy client may take
+        the first for a part of a pasted text, and then the command still stands there.
+        """
         if key.startswith("/"):
             self._write(key)
-            key = "Enter"
+            self._enter_until(lambda: self._shows(pattern), TAKEN_SECONDS)
+            return
         if key:
             self._tmux("send-keys", key)
-        self._wait_until(lambda: re.search(pattern, self.read_screen()))
+        self._wait_until(lambda: self._shows(pattern))
+
+    def _shows(self, pattern: str) -> bool:
+        return re.search(pattern, self.read_screen()) is not None
 
     def quit(self) -> None:
         self._write("/quit")
@@ -69,7 +78,7 @@ class Terminal:
         self._tmux("send-keys", "-l", line)
         self.wait_for(line)
 
-    def _enter_until(self, is_so: Callable[[], object]) -> None:
+    def _enter_until(self, is_so: Callable[[], object], seconds: float = ENTER_SECONDS) -> None:
         """More than once: while a hook runs, a client may not listen; an empty line is nothing."""
         press = f"tmux -S {self.socket} send-keys Enter 2>/dev/null || true"
 
@@ -77,7 +86,9 @@ class Terminal:
             if is_so():
                 return True
             self.machine.command("sh", "-c", press)
-            time.sleep(ENTER_SECONDS)
+            pressed = time.monotonic()
+            while not is_so() and time.monotonic() < pressed + seconds:
+                time.sleep(LOOK_SECONDS)
             return is_so()
 
         self._wait_until(look)
