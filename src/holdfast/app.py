@@ -173,6 +173,7 @@ class App:
         from holdfast.ground.fence import fence_key
         from holdfast.ground.user_settings import load_user_settings
         from holdfast.storage.enrolment import Enrolment
+        from holdfast.usecases.observing import observe
         from holdfast.usecases.session_status import is_running
 
         scope = self.scope
@@ -187,6 +188,7 @@ class App:
             fence_key=fence_key(self.settings.home),
             is_running=lambda session: is_running(self.settings.home, session),
             may_look=Enrolment(self.settings.home).has_agreed,
+            observe=observe,
         )
 
     def rounds(self, work: WorkstreamService) -> RoundService:

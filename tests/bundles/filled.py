@@ -9,8 +9,13 @@ from holdfast.bundles.model import (
     LastRequest,
     LastSession,
     RecalledMemory,
+    Seen,
     WorkingNotes,
 )
+from holdfast.observations.decisions import SeenDecision
+from holdfast.observations.digest import Decided, SeenRun, SeenSaying, Source
+from holdfast.observations.sayings import Saying
+from holdfast.observations.tasks import Task
 from holdfast.workstreams.entries import ContextFields, Decision
 from holdfast.workstreams.model import (
     Inherited,
@@ -28,6 +33,27 @@ from holdfast.workstreams.model import (
 from tests.bundles.situations import NOW
 
 LEARNED = datetime(2026, 10, 2, tzinfo=UTC)
+
+
+def fill_seen(text: str) -> Seen:
+    """With another ending than elsewhere: a request that is quoted is not shown twice."""
+    source = Source(text, 1, NOW)
+    failed = SeenRun(text, text, (text,), text, "failed", "reported", text, (text,) * 5, source)
+    passed = replace(failed, verdict="passed", instead_of=f"{text}2")
+    decision = SeenDecision("answered", text, text, 1, NOW)
+    return Seen(
+        failing=(failed, replace(failed, by="exit")),
+        unclear=replace(failed, verdict="unknown"),
+        last_pass=passed,
+        changed_since=(text,) * 5,
+        working=(passed,) * 3,
+        said=(SeenSaying(Saying(f"{text}2", "refusal", 3), source),),
+        decided=(Decided(decision, source), Decided(replace(decision, kind="denied"), source)),
+        tasks=(Task(f"{text}2", "pending", 1), Task(text, "blocked", 1)),
+        more_tasks=3,
+        tasks_source=source,
+        files=(f"{text}2",),
+    )
 
 
 def fill_every_field(
@@ -121,6 +147,7 @@ def fill_every_field(
         unfinished=(LastRequest(text, text, NOW, text, event_id="2"),),
         last_session=LastSession(text, NOW, "cut off at", f"{text}2", text),
         notes=WorkingNotes(text, text, *[(text, text)] * 6),
+        seen=fill_seen(text),
         missing=frozenset([text]),
         fence_key=b"key",
         recalled=tuple(

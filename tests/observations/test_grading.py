@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 
 from holdfast.clients import claude, gemini
 from holdfast.observations.grading import (
-    CommandKind,
+    CommandUse,
     Grade,
-    classify_command,
+    describe_command,
     grade_command,
-    name_program,
 )
 from holdfast.sessions.model import SessionEvent
 
@@ -276,8 +275,8 @@ def test_no_text_is_too_odd_to_be_graded(command: str, output: str, code: int | 
 
     assert grade.because
     assert (grade.verdict == "unknown") == (grade.by == "unknown")
-    assert classify_command(command, output).kind in ("check", "commit", "other")
-    assert name_program(command) is not None
+    assert describe_command(command, output).kind in ("check", "commit", "other")
+    assert describe_command(command).program is not None
 
 
 @given(st.one_of(LINES, SHELL_TEXT), st.text())
@@ -345,7 +344,7 @@ def test_of_a_huge_output_only_its_ends_are_looked_at():
     ],
 )
 def test_a_command_is_of_one_kind(command: str, kind: str):
-    assert classify_command(command).kind == kind
+    assert describe_command(command).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -361,9 +360,9 @@ def test_a_command_is_of_one_kind(command: str, kind: str):
     ],
 )
 def test_a_commit_is_known_by_what_git_prints(output: str, commit_id: str, subject: str):
-    found = classify_command("git add -A && git commit -m x", output)
+    found = describe_command("git add -A && git commit -m x", output)
 
-    assert found == CommandKind("commit", commit_id, subject)
+    assert found == CommandUse("commit", "git commit", commit_id=commit_id, subject=subject)
 
 
 @pytest.mark.parametrize(
@@ -397,4 +396,4 @@ def test_a_commit_is_known_by_what_git_prints(output: str, commit_id: str, subje
     ],
 )
 def test_the_same_program_has_the_same_name(command: str, name: str):
-    assert name_program(command) == name
+    assert describe_command(command).program == name

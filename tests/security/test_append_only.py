@@ -50,6 +50,7 @@ async def fill(database: Any) -> None:
     await service.end_session(ended.id)
     await service.resume_session(ended.id)
     await service.store.save_capture("claude", "n-2", {"handed": None}, 0)
+    await service.store.save_observed(ended.id, {"rules": 0}, 0)
     memories = MemoryService(database, owner=ANA)
     await memories.remember("kept", category="c")
     await memories.forget((await memories.remember("forgotten")).memory.id)
@@ -70,6 +71,7 @@ MAY_MOVE = {
     },
     "session_state": {"scratchpad", "cleared", "updated_at"},
     "captures": {"state", "revision", "updated_at"},
+    "session_observations": {"observed", "revision", "updated_at"},
     "outbox": {"data"},
     "heartbeats": {"beats"},
     "memories": {"confidence", "lineage", "last_used_at", "use_count", "expires_at", "updated_at"},

@@ -37,6 +37,10 @@ insert into context.captures (workspace_id, developer_id, client, native_id, sou
     revision, updated_at)
 select workspace_id, developer_id, client, native_id, '', '{}', 1, now() from context.sessions
 on conflict do nothing;
+insert into context.session_observations (workspace_id, developer_id, session_id, observed,
+    revision, updated_at)
+select workspace_id, developer_id, id, '{}', 1, now() from context.sessions
+on conflict do nothing;
 update context.sessions s set last_sequence =
     case when id = md5('2 5 40')::uuid then 8 * (select count(*) from numbers) else 8 end
 """
@@ -63,6 +67,7 @@ VALUES = {
     "p_client": "'claude'",
     "p_native_id": "'n41'",
     "p_state": "'{}'",
+    "p_observed": "'{}'",
     "p_source": "''",
     "p_worktree": "'/r1'",
     "p_until": "'2100-01-01T00:00:00Z'",
@@ -92,6 +97,7 @@ VALUES_OF = {
     "context.turns_below": {"p_below": "3990"},
     "context.find_event": {"p_id": EVENT},
     "context.save_capture": {"p_expected": "1"},
+    "context.save_observed": {"p_expected": "1"},
     "context.erase_event": {"p_id": EVENT},
     "context.append_events": {
         "p_id": "array[gen_random_uuid()]",
@@ -143,3 +149,4 @@ async def add_rows(scope: Scope) -> None:
     await sessions.set_relevant_context(session.id, "files", [f"/{developer}/a.py"])
     await sessions.forget_events([events[0].id])
     await sessions.store.save_capture("claude", "n-1", {}, 0)
+    await sessions.store.save_observed(session.id, {}, 0)

@@ -22,10 +22,12 @@ from holdfast.bundles.model import (
     LastSession,
     LocalState,
     RecalledMemory,
+    Seen,
     WorkingNotes,
 )
 from holdfast.bundles.outcomes import Outcome, judge_outcome
 from holdfast.bundles.scratchpad import read_notes
+from holdfast.bundles.seen import choose_seen
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.off_loop import off_loop
 from holdfast.ground.text import cut
@@ -37,6 +39,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from holdfast.observations.digest import Digest
     from holdfast.sessions.model import Session
     from holdfast.sessions.service import SessionService
     from holdfast.workstreams.model import JudgedContext
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     Recall = Callable[..., Awaitable[Sequence[Any]]]
     IsRunning = Callable[[Session], bool]
     MayLook = Callable[[str], bool]
+    Observe = Callable[[SessionService, Sequence[Session]], Awaitable[Sequence[Digest]]]
 
 PATHS_LOOKED_AT = 100
 TURNS_GONE_ON = 2
@@ -103,7 +107,8 @@ class BundleRequest:
 @dataclass(frozen=True)
 class Gatherer:
     """`load` is the verb of workstreams, `recall` that of memories; `is_running` says whether a
-    program is in a session, `may_look` whether a person has agreed that a checkout is looked at.
+    program is in a session, `may_look` whether a person has agreed that a checkout is looked at,
+    and `observe` what code has seen in sessions.
     """
 
     sessions: SessionService
@@ -114,6 +119,7 @@ class Gatherer:
     fence_key: bytes = b""
     is_running: IsRunning = lambda session: False
     may_look: MayLook = lambda worktree: False
+    observe: Observe | None = None
 
     async def gather(self, wanted: BundleRequest) -> Gathered:
         judged = await self._find_judged(wanted)
@@ -127,7 +133,8 @@ class Gatherer:
         repo, branch = await off_loop(_name_work, judged, local, wanted, earlier)
         notes = await self._read_notes(wanted, earlier, branch if judged else None)
         sets = _list_context_sets(reminding)
-        paths = [*notes.in_progress, *notes.files, *sets.get("files", ())]
+        seen = await self._find_seen(wanted, earlier, branch)
+        paths = [*notes.in_progress, *notes.files, *sets.get("files", ()), *seen.files]
         return Gathered(
             now=self.now(),
             phase=wanted.phase,
@@ -145,6 +152,7 @@ class Gatherer:
             unfinished=await self._list_unfinished(wanted, earlier, request),
             last_session=last,
             notes=notes,
+            seen=seen,
             missing=await off_loop(_list_missing, paths, wanted.place),
             fence_key=self.fence_key,
             recalled=await self._recall(judged, request),
@@ -330,6 +338,23 @@ class Gatherer:
         first = [session.id for session in (wanted.session, earlier) if session]
         found = await self.sessions.list_notes(wanted.place, first, until=wanted.began_at)
         return read_notes(found, own_id=wanted.session_id, branch=branch)
+
+    async def _find_seen(self, wanted: BundleRequest, earlier: Session | None, branch: str) -> Seen:
+        """In the sessions of this place that the caller goes on with, its own where it has lost
+        what was said there.
+        """
+        if self.observe is None:
+            return Seen()
+        sessions = [earlier] if earlier else []
+        if wanted.place:
+            active = await self.sessions.list_active_sessions(wanted.place, SESSIONS_LOOKED_AT)
+            sessions += [each for each in active if wanted.is_past(each)]
+        if wanted.session and wanted.window == LOST:
+            sessions.append(wanted.session)
+        different = {session.id: session for session in sessions}
+        oldest_first = sorted(different.values(), key=lambda session: session.started_at)
+        digests = await self.observe(self.sessions, oldest_first)
+        return await off_loop(choose_seen, digests, wanted.place, branch)
 
     async def _recall(
         self, judged: JudgedContext | None, request: LastRequest | None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from holdfast.ground.frozen import replace
+from holdfast.ground.frozen import is_frozen, replace
 from holdfast.ground.redaction import redact
 
 TYPE_CHECKING = False
@@ -33,6 +33,7 @@ def mask_quoted(gathered: Gathered) -> Gathered:
         unfinished=_mask_requests(gathered.unfinished, key),
         last_session=last and replace(last, **_mask(_get_quoted(last), key)),
         notes=replace(notes, **_mask(vars(notes), key)),
+        seen=_mask(gathered.seen, key),
         context_sets=_mask(gathered.context_sets, key),
         recalled=tuple(
             replace(memory, text=_mask(memory.text, key)) for memory in gathered.recalled
@@ -65,4 +66,6 @@ def _mask(value: Any, key: bytes) -> Any:
         return {name: _mask(item, key) for name, item in value.items()}
     if isinstance(value, Sequence):
         return tuple(_mask(item, key) for item in value)
+    if is_frozen(value):
+        return replace(value, **_mask(vars(value), key))
     return value

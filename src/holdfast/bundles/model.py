@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from holdfast.observations.digest import Decided, SeenRun, SeenSaying, Source
+    from holdfast.observations.tasks import Task
     from holdfast.workstreams.model import JudgedContext
 
 PHASES = ("planning", "implementation")
@@ -122,6 +124,23 @@ class LocalState:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """What code has seen in the sessions before, of each kind what matters most first."""
+
+    failing: tuple[SeenRun, ...] = ()
+    unclear: SeenRun | None = None  # the last check, where nothing says how it ended
+    last_pass: SeenRun | None = None
+    changed_since: tuple[str, ...] = ()  # files that changed after that
+    working: tuple[SeenRun, ...] = ()
+    said: tuple[SeenSaying, ...] = ()  # the newest last
+    decided: tuple[Decided, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    more_tasks: int = 0
+    tasks_source: Source | None = None
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Gathered:
     """Everything that a bundle may be made of, as of one moment."""
 
@@ -144,6 +163,7 @@ class Gathered:
     unfinished: tuple[LastRequest, ...] = ()  # of other sessions that were cut off
     last_session: LastSession | None = None
     notes: WorkingNotes = WorkingNotes()
+    seen: Seen = Seen()
     missing: frozenset[str] = frozenset()  # of the paths in sets and notes, those without a file
     fence_key: bytes = b""
     recalled: tuple[RecalledMemory, ...] = ()

@@ -32,7 +32,9 @@ from holdfast.bundles.quoting import (
     quote,
     quote_inside,
     write_line,
+    write_path,
 )
+from holdfast.bundles.seen_sections import list_edited
 from holdfast.bundles.summary import SummaryParts, split_summary
 from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.patterns import compile_later
@@ -410,6 +412,7 @@ def make_files(judged: JudgedContext, gathered: Gathered) -> Section:
     present = dict.fromkeys(file.text for file in files if file.path not in gone)
     missing = dict.fromkeys(file.text for file in files if file.path in gone)
     items = [Item(text, POINTER) for text in present if text]
+    items += list_edited(gathered, {file.path for file in files})
     gone_files = [Cut("files", text, POINTER, reason="the file is gone") for text in missing]
     long = list_shortened("files", [file.path for file in files], POINTER, PATH_CHARS)
     return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=(*gone_files, *long))
@@ -434,13 +437,6 @@ def describe_age(gathered: Gathered) -> str:
     if noted_at is None or request is None or noted_at >= request.said_at:
         return ""
     return f" (noted {format_moment(noted_at, gathered.now)})"
-
-
-def write_path(gathered: Gathered, path: str) -> str:
-    text = quote(path, PATH_CHARS)
-    if path in gathered.missing:
-        text += " (missing)"
-    return text
 
 
 def list_files(judged: JudgedContext, *, own: bool) -> list[NotedFile]:

@@ -10,6 +10,10 @@ from holdfast.ground.fence import keep_words, one_line
 from holdfast.ground.patterns import compile_later
 from holdfast.ground.text import cut
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.bundles.model import Gathered
+
 NAME_CHARS, WORD_CHARS, LABEL_CHARS = 60, 40, 120
 TEXT_CHARS, PATH_CHARS, PROSE_CHARS = 200, 180, 8_000
 READ_TIMES = 20  # so many times the shown length is read; only unseen characters fill more
@@ -61,6 +65,13 @@ def quote_commit(value: object) -> str:
 def write_line(lead: str, text: str, *, keep: int = 0) -> str:
     """A text on one line of ours, on which `keep` characters follow."""
     return lead + cut(text, LINE_CHARS - len(lead) - keep)
+
+
+def write_path(gathered: Gathered, path: str) -> str:
+    text = quote(path, PATH_CHARS)
+    if path in gathered.missing:
+        text += " (missing)"
+    return text
 
 
 def join_parts(*parts: str) -> str:

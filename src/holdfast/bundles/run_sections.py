@@ -6,17 +6,21 @@ last run. What failed stands beside what was rejected, because both say what not
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from holdfast.bundles.cuts import hold_back, list_cut_lines, list_section, list_shortened
+from holdfast.bundles.cuts import (
+    count_unread,
+    hold_back,
+    list_cut_lines,
+    list_section,
+    list_shortened,
+)
 from holdfast.bundles.model import Cut, Gathered, Item, Section
 from holdfast.bundles.note_sections import (
     describe_age,
     mark_summary,
     split_own_summary,
-    write_path,
 )
 from holdfast.bundles.quoting import (
     LABEL_CHARS,
@@ -28,7 +32,9 @@ from holdfast.bundles.quoting import (
     quote,
     quote_lines,
     write_line,
+    write_path,
 )
+from holdfast.bundles.seen_sections import OUTPUT_LINES, choose_output, list_todos
 from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.patterns import compile_later
 from holdfast.ground.text import plural
@@ -37,20 +43,12 @@ from holdfast.workstreams.model import CHECKLIST, JudgedContext, NotedStep, Proo
 
 ERRORS_SHOWN = 3
 COMMANDS_SHOWN = 2
-OUTPUT_LINES = 3
 SAME_SHARE = 0.75
 LAST_RUN, LAST_ERRORS = "last run", "last errors"
 
 LastRun = Proof | NotedRun
 TOLD_IN_STEPS = "the list of steps has it"
 NEXT = "NEXT "  # stands on the line of the first item
-# What a line that only counts is made of: `Ran 1 test in 0.002s`, `2 passed, 1 failed`.
-_COUNTS = compile_later(
-    r"(?:[\W\d_]|(?<![^\W\d_])(?:all|and|code|done|errors?|exit|fail(?:ed|ing|ures?)?|files?|"
-    r"finished|in|m?s|ok|pass(?:ed|ing)?|ran|results?|run|sec|seconds?|skipped|status|suites?|"
-    r"tests?|time|total|warnings?)(?![^\W\d_]))+",
-    re.IGNORECASE,
-)
 _WORDS = compile_later(r"\w")
 _WORD = compile_later(r"\w{4,}")  # shorter ones are in any two sentences
 
@@ -179,20 +177,13 @@ def _make_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Sectio
     """With the end of what it printed; the receipt says how many lines are left out."""
     source = _name_proof(proof)
     lines = _list_output_lines(proof)
-    shown = _choose_output(lines)
+    shown = choose_output(lines)
     return Section(
         "last_run",
         title="",
         items=(_write_seen_run(proof, judged, now), *_quote_output(shown, source)),
         gone=_cut_output(len(lines) - len(shown), source),
     )
-
-
-def _choose_output(lines: Sequence[str]) -> Sequence[str]:
-    """Its end, without lines that only count: that it failed is said by its exit code."""
-    end = [line for line in lines[-OUTPUT_LINES:] if not _COUNTS.fullmatch(line)]
-    telling = [line for line in lines if not _COUNTS.fullmatch(line)]
-    return end or telling[-1:] or lines[-1:]
 
 
 def _write_seen_run(proof: Proof, judged: JudgedContext, now: datetime) -> Item:
@@ -248,7 +239,9 @@ def _list_newest_runs(judged: JudgedContext) -> list[Proof]:
 
 
 def make_next(judged: JudgedContext | None, gathered: Gathered) -> Section:
-    """The task at hand, what the summary says, then the steps of the checklist and scratchpad."""
+    """The task at hand, what the summary says, the steps of the checklist and the scratchpad, and
+    what the client's own list of todos has beside them.
+    """
     steps = _list_steps(judged, gathered)
     noted = _list_task(gathered)
     told: tuple[Cut, ...] = ()
@@ -257,11 +250,15 @@ def make_next(judged: JudgedContext | None, gathered: Gathered) -> Section:
         texts = [text for text, _, _ in steps]
         told = _cut_told("next", of_summary, texts)
         noted += [(text, item) for text, item in of_summary if not _is_told(text, texts)]
+    texts = [text for text, _, _ in steps]
+    todos = list_todos(gathered)
+    steps += [todo for todo in todos if not _is_told(todo[0], texts)]
     for number, (text, source, age) in enumerate(steps, start=1):
         noted.append((text, _write_step(f"{number}. ", text, source, end=age)))
     items = [item for _, item in noted]
     gone = (*list_cut_lines("next", noted), *told)
-    return list_section("next", NEXT.strip(), items, lead=" ", joined="  ", gone=gone)
+    section = list_section("next", NEXT.strip(), items, lead=" ", joined="  ", gone=gone)
+    return count_unread(section, gathered.seen.more_tasks, "todos", "only the first are read")
 
 
 def _list_steps(judged: JudgedContext | None, gathered: Gathered) -> list[tuple[str, str, str]]:

@@ -1,9 +1,10 @@
 """Which sections a bundle has, in which order, and how much room each may have. Pure.
 
 What the repository says comes first (`repository_sections`), then what was run and what is to be
-done (`run_sections`), what was noted (`note_sections`, and of others `other_notes`), and what
-sessions and memories bring (`session_sections`). Rank decides what stays. `now` and every verdict
-are arguments. What a rule leaves out or shortens is a cut with its reason.
+done (`run_sections`), what was noted (`note_sections`, and of others `other_notes`), what code has
+seen by itself (`seen_sections`), and what sessions and memories bring (`session_sections`). Rank
+decides what stays. `now` and every verdict are arguments. What a rule leaves out or shortens is a
+cut with its reason.
 
 Foreign text stands inside lines of ours: cleaned, on one line, behind a mark, and without our own
 verdicts in it.
@@ -47,6 +48,12 @@ from holdfast.bundles.run_sections import (
     make_next,
     make_works,
 )
+from holdfast.bundles.seen_sections import (
+    make_said,
+    make_seen_pass,
+    make_seen_run,
+    make_seen_works,
+)
 from holdfast.bundles.session_sections import (
     make_answer,
     make_before,
@@ -78,6 +85,7 @@ BUDGETS: dict[str, dict[str, int]] = {
         "blocked": 200,
         "unfinished": 200,
         "decisions": 600,
+        "said": 300,
         "remembered_rules": 150,
         "claims": 300,
         "others": 600,
@@ -106,6 +114,7 @@ BUDGETS: dict[str, dict[str, int]] = {
         "open": 200,
         "decided": 400,
         "rejected": 250,
+        "said": 300,
         "remembered_rules": 150,
         "claims": 250,
         "others": 600,
@@ -232,6 +241,7 @@ def _list_local(gathered: Gathered) -> list[Section]:
         make_rules(gathered.rules),
         make_local_repo(gathered),
         make_local_changes(gathered),
+        make_seen_run(gathered),
         make_request(gathered),
         make_answer(gathered),
         make_question(gathered),
@@ -240,9 +250,12 @@ def _list_local(gathered: Gathered) -> list[Section]:
         make_earlier(gathered),
         make_next(None, gathered),
         make_blocked(gathered),
+        make_said(gathered),
         make_remembered_rules(gathered),
         make_noted_files(gathered),
         make_environment(gathered),
+        make_seen_works(gathered),
+        make_seen_pass(gathered),
         make_context_sets(gathered),
         make_other_notes(gathered),
         make_recalled(gathered),
@@ -257,7 +270,7 @@ def _list_planning(gathered: Gathered, judged: JudgedContext) -> list[Section]:
         make_about(judged),
         make_repo(judged),
         make_changed(judged, gathered.notes),
-        make_last_run(last, judged, now),
+        _fill(make_last_run(last, judged, now), make_seen_run(gathered)),
         make_request(gathered),
         make_answer(gathered),
         make_question(gathered),
@@ -267,6 +280,7 @@ def _list_planning(gathered: Gathered, judged: JudgedContext) -> list[Section]:
         make_next(judged, gathered),
         make_blocked(gathered),
         make_decisions(judged, gathered.notes),
+        make_said(gathered),
         make_goal(judged),
         make_summary(judged, now),
         make_claims(judged),
@@ -274,7 +288,7 @@ def _list_planning(gathered: Gathered, judged: JudgedContext) -> list[Section]:
         make_remembered_rules(gathered),
         make_files(judged, gathered),
         make_environment(gathered),
-        make_works(judged),
+        _fill(make_works(judged), make_seen_works(gathered)),
         make_context_sets(gathered),
         make_other_notes(gathered),
         make_errors(judged, now, last),
@@ -290,7 +304,7 @@ def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Sect
         make_about(judged),
         make_repo(judged),
         make_changed(judged, gathered.notes),
-        make_last_run(last, judged, now),
+        _fill(make_last_run(last, judged, now), make_seen_run(gathered)),
         make_request(gathered),
         make_answer(gathered),
         make_question(gathered),
@@ -302,20 +316,26 @@ def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Sect
         make_open(judged),
         make_decided(judged, gathered.notes),
         make_rejected(judged),
+        make_said(gathered),
         make_remembered_rules(gathered),
         make_claims(judged),
         make_others(judged, gathered),
         make_goal(judged),
         make_files(judged, gathered),
         make_environment(gathered),
-        make_works(judged),
-        make_last_pass(judged, now),
+        _fill(make_works(judged), make_seen_works(gathered)),
+        _fill(make_last_pass(judged, now), make_seen_pass(gathered)),
         make_context_sets(gathered),
         make_recalled(gathered),
         make_errors(judged, now, last),
         make_other_notes(gathered),
         make_summary(judged, now),
     ]
+
+
+def _fill(noted: Section, seen: Section) -> Section:
+    """What was noted or proved; where nothing was, what code has seen by itself."""
+    return noted if noted.items else seen
 
 
 def _write_more(gathered: Gathered, kinds: frozenset[str]) -> str:

@@ -17,7 +17,7 @@ from holdfast.bundles.model import (
     RecalledMemory,
     Section,
 )
-from holdfast.bundles.note_sections import describe_age, list_noted_paths, write_path
+from holdfast.bundles.note_sections import describe_age, list_noted_paths
 from holdfast.bundles.quotation import BROKEN, SAME_LINE, quote_end, quote_pieces
 from holdfast.bundles.quoting import (
     PROSE_CHARS,
@@ -28,7 +28,9 @@ from holdfast.bundles.quoting import (
     join_parts,
     quote,
     write_line,
+    write_path,
 )
+from holdfast.bundles.seen_sections import list_edited
 from holdfast.ground.frozen import replace
 
 BLOCKED = "BLOCKED "  # stands on the line of the first item
@@ -85,8 +87,18 @@ def make_unfinished(gathered: Gathered) -> Section:
 def make_earlier(gathered: Gathered) -> Section:
     """What was asked for before, a line each, the newest first."""
     told = {request.event_id for request in gathered.unfinished}
-    others = [request for request in gathered.earlier if request.event_id not in told]
+    others = [each for each in gathered.earlier if each.event_id not in told]
+    said = [each.saying.text for each in gathered.seen.said]
+    others = [each for each in others if _says_more(each.text, said)]
     return _list_requests("earlier", "ASKED BEFORE", others, gathered.now)
+
+
+def _says_more(text: str, said: Sequence[str]) -> bool:
+    """Whether a request has anything beside the sentences that are quoted of it."""
+    rest = " ".join(text.split())
+    for sentence in said:
+        rest = rest.replace(sentence, "")
+    return bool(rest.strip())
 
 
 def _list_requests(
@@ -124,11 +136,13 @@ def make_environment(gathered: Gathered) -> Section:
 
 
 def make_noted_files(gathered: Gathered) -> Section:
-    """Where there are no notes in the repository."""
+    """Where there are no notes in the repository; then what was edited."""
     notes = gathered.notes
     files = list_noted_paths(gathered)
     items = [Item(file.text, notes.source) for file in files]
     gone = list_cut_lines("files", zip([file.path for file in files], items, strict=True))
+    known = {file.path for file in files}
+    items += list_edited(gathered, known)
     return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=gone)
 
 

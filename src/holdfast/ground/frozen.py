@@ -185,8 +185,12 @@ def _read_fields(thing: Any) -> dict[str, Any]:
     return {name: getattr(thing, name) for name in getattr(thing, _FIELDS)}
 
 
+def is_frozen(value: object) -> bool:
+    return hasattr(value, _FIELDS)
+
+
 def _to_plain(value: Any) -> Any:
-    if hasattr(value, _FIELDS):
+    if is_frozen(value):
         return _asdict(value)
     if isinstance(value, list | tuple):
         return type(value)([_to_plain(item) for item in value])
@@ -200,4 +204,4 @@ if TYPE_CHECKING:
 else:
     asdict, dataclass, field, fields, replace = _asdict, _dataclass, _Field, _fields, _replace
 
-__all__ = ["asdict", "dataclass", "field", "fields", "replace"]
+__all__ = ["asdict", "dataclass", "field", "fields", "is_frozen", "replace"]

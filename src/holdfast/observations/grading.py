@@ -46,6 +46,11 @@ SUBJECT_CHARS = 200
 TIMED_OUT, NO_TESTS = 124, 5
 STOPPING_CODES = (TIMED_OUT, 130, 137, 143)
 XARGS_FAILED = 123
+COMMIT = "git commit"
+# Arguments of checks that say how much is printed, or when to stop.
+HARMLESS = frozenset(
+    {"-q", "-qq", "-v", "-vv", "-s", "-x", "--quiet", "--verbose", "--maxfail=1", "-ra", "--bail"}
+)
 
 _EXIT = compile_later(
     r"^\W*(?:process )?(?:exit(?:ed)?(?: with)?)[ _-]?(?:code|status):? *(-?\d{1,3})\b",
@@ -66,10 +71,15 @@ class Grade:
 
 
 @dataclass(frozen=True)
-class CommandKind:
-    """What a command is for; of a commit what git printed of it, which is nothing with `-q`."""
+class CommandUse:
+    """What a command is for: the program that counts, what it does and what it was given; of
+    several the last one. Of a commit what git printed of it, which is nothing with `-q`.
+    """
 
     kind: Kind
+    program: str = ""
+    scope: tuple[str, ...] = ()
+    folder: str = ""  # the ones that the line changes to
     commit_id: str = ""
     subject: str = ""
 
@@ -269,36 +279,44 @@ def _report(failure: str, code: int | None) -> Grade:
 # --- what it is for -------------------------------------------------------------------------------
 
 
-def classify_command(command: str, output: str = "") -> CommandKind:
+def describe_command(command: str, output: str = "") -> CommandUse:
     """A check where it proves something, a commit where git makes one, else another command."""
     line = proving.read_line(command)
     if line is None:
-        return CommandKind("other")
+        return CommandUse("other")
     if any(_is_commit(call) for call in line.calls):
-        found = _COMMITTED.search(reports.clean_output(output))
-        if found is None:
-            return CommandKind("commit")
-        return CommandKind("commit", found["id"], cut(found["subject"].strip(), SUBJECT_CHARS))
+        return _describe_commit(output)
     counting = [line.calls[place] for place in line.list_counting()]
     checks = [call for call in counting if programs.is_check(call)]
     proves = [call for call in checks if not programs.is_idle(call)]
-    return CommandKind("check" if proves else "other")
+    last = next(reversed(checks or counting), None)
+    folders = [word for call in line.calls if call.name == "cd" for word in call.arguments]
+    return CommandUse(
+        "check" if proves else "other",
+        program=programs.name_call(last) if last else "",
+        scope=tuple(last.arguments) if last else (),
+        folder="/".join(folders),
+    )
+
+
+def _describe_commit(output: str) -> CommandUse:
+    found = _COMMITTED.search(reports.clean_output(output))
+    if found is None:
+        return CommandUse("commit", COMMIT)
+    subject = cut(found["subject"].strip(), SUBJECT_CHARS)
+    return CommandUse("commit", COMMIT, commit_id=found["id"], subject=subject)
 
 
 def _is_commit(call: programs.Call) -> bool:
     is_made = "--dry-run" not in call.arguments
-    return is_made and programs.name_call(call) == "git commit"
+    return is_made and programs.name_call(call) == COMMIT
 
 
-def name_program(command: str) -> str:
-    """The program that counts, and what it does; of several the last one. Empty where there is
-    none.
-    """
-    line = proving.read_line(command)
-    if line is None:
-        return ""
-    counting = line.list_counting()
-    checks = [place for place in counting if programs.is_check(line.calls[place])]
-    return next(
-        (programs.name_call(line.calls[place]) for place in reversed(checks or counting)), ""
-    )
+def is_narrowing(word: str) -> bool:
+    """Whether an argument may have a check try less than it does without it."""
+    return word not in HARMLESS and not word.startswith(("--tb=", "--color=", "--colour="))
+
+
+def read_output(result: LoggedEvent) -> str:
+    """What a command has printed, cleaned."""
+    return _read_outcome(result).output

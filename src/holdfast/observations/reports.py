@@ -133,6 +133,15 @@ def find_failure(output: str) -> str:
     return _get_line(output, found.start()) if found else ""
 
 
+def list_telling(output: str, most: int) -> list[str]:
+    """The last lines of a cleaned output that name a failure, else its last lines with words."""
+    named = [_get_line(output, found.start()) for found in _FAILURE.finditer(output)]
+    lines = [line.strip() for line in output.split("\n")]
+    said = [line for line in lines if any(sign.isalnum() for sign in line)]
+    telling = [*dict.fromkeys(named)] or said
+    return telling[-most:]
+
+
 def find_nothing(output: str) -> str:
     """The line that says that nothing was tried, where none says that something was."""
     found = _NOTHING.search(output)

@@ -185,7 +185,7 @@ def _list_files(steps: Sequence[TurnStep]) -> list[TouchedFile]:
     for step in steps:
         if rules.is_refused(step.result or step.event):
             continue
-        for file in _list_touched(step.event):
+        for file in list_touched(step.event):
             known = found.get(file.path)
             if known is None or file.is_edit:
                 found[file.path] = replace(file, agent=step.agent)
@@ -193,7 +193,8 @@ def _list_files(steps: Sequence[TurnStep]) -> list[TouchedFile]:
     return touched[:FILES_PER_TURN]
 
 
-def _list_touched(event: LoggedEvent) -> list[TouchedFile]:
+def list_touched(event: LoggedEvent) -> list[TouchedFile]:
+    """The files that a tool was given, whether or not it did anything."""
     if event.type not in TOOL_TYPES:
         return []
     name = parts.get_tool(event.parts)

@@ -926,7 +926,8 @@ end
 $$;
 
 -- erase_event
--- The tombstone first, because the trigger allows erasing the content only if a tombstone exists.
+-- The tombstone first, because the trigger allows erasing the content only if a tombstone exists. What was seen in the
+-- session may quote it.
 create or replace function context.erase_event(p_workspace text, p_developer text, p_id uuid, p_reason text)
 returns table (session_id text, sequence bigint, erased_at timestamptz)
 language plpgsql as $$
@@ -939,6 +940,11 @@ begin
     on conflict do nothing;
     update context.session_events e set content = '', parts_text = null, erased_at = clock_timestamp()
     where e.workspace_id = p_workspace and e.developer_id = p_developer and e.id = p_id and e.erased_at is null;
+    update context.session_observations o
+    set observed = '{}', revision = o.revision + 1, updated_at = clock_timestamp()
+    from context.session_events e
+    where e.workspace_id = p_workspace and e.developer_id = p_developer and e.id = p_id
+      and o.workspace_id = p_workspace and o.developer_id = p_developer and o.session_id = e.session_id;
     return query
         select e.session_id::text, e.sequence, e.erased_at from context.session_events e
         where e.workspace_id = p_workspace and e.developer_id = p_developer and e.id = p_id;
@@ -1208,5 +1214,50 @@ begin
         where c.workspace_id = p_workspace and c.developer_id = p_developer and c.client = p_client
           and c.native_id = p_native_id and c.source = p_source and c.revision = p_expected
         returning c.revision;
+end
+$$;
+
+-- list_observed
+-- What was seen in some sessions, whose ids are a JSON list.
+create or replace function context.list_observed(p_workspace text, p_developer text, p_ids text)
+returns table (session_id text, observed text, revision bigint)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select o.session_id::text, o.observed::text, o.revision
+        from jsonb_array_elements_text(p_ids::jsonb) given (id)
+        cross join lateral (
+            select known.session_id, known.observed, known.revision from context.session_observations known
+            where known.workspace_id = p_workspace and known.developer_id = p_developer
+              and known.session_id = given.id::uuid
+            limit 1
+        ) o;
+end
+$$;
+
+-- save_observed
+-- Only on top of the revision that was read (0 where there was none); no row where another process was faster.
+create or replace function context.save_observed(
+    p_workspace text, p_developer text, p_session uuid, p_observed text, p_expected bigint
+) returns table (revision bigint)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    if p_expected = 0 then
+        return query
+            insert into context.session_observations as o
+                   (workspace_id, developer_id, session_id, observed, revision, updated_at)
+            values (p_workspace, p_developer, p_session, p_observed::jsonb, 1, clock_timestamp())
+            on conflict do nothing
+            returning o.revision;
+        return;
+    end if;
+    return query
+        update context.session_observations o
+        set observed = p_observed::jsonb, revision = o.revision + 1, updated_at = clock_timestamp()
+        where o.workspace_id = p_workspace and o.developer_id = p_developer and o.session_id = p_session
+          and o.revision = p_expected
+        returning o.revision;
 end
 $$;

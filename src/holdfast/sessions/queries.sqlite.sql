@@ -399,13 +399,17 @@ order by s.id
 limit ?5;
 
 -- erase_event
--- The tombstone first, because the trigger allows erasing the content only if a tombstone exists.
+-- The tombstone first, because the trigger allows erasing the content only if a tombstone exists. What was seen in the
+-- session may quote it.
 insert into erasures (workspace_id, developer_id, event_id, session_id, content_hash, reason, created_at)
 select ?1, ?2, id, session_id, content_hash, ?4, now_utc()
 from session_events
 where workspace_id = ?1 and developer_id = ?2 and id = ?3 and erased_at is null;
 update session_events set content = '', parts = null, erased_at = now_utc()
 where workspace_id = ?1 and developer_id = ?2 and id = ?3 and erased_at is null;
+update session_observations set observed = '{}', revision = revision + 1, updated_at = now_utc()
+where workspace_id = ?1 and developer_id = ?2
+  and session_id = (select session_id from session_events where workspace_id = ?1 and developer_id = ?2 and id = ?3);
 select session_id, sequence, erased_at
 from session_events
 where workspace_id = ?1 and developer_id = ?2 and id = ?3;
@@ -523,4 +527,21 @@ select ?1, ?2, ?3, ?4, ?5, ?6, 1, now_utc()
 where ?7 = 0
   and not exists (select 1 from captures
                   where workspace_id = ?1 and developer_id = ?2 and client = ?3 and native_id = ?4 and source = ?5)
+returning revision;
+
+-- list_observed
+-- What was seen in some sessions, whose ids are a JSON list.
+select o.session_id, o.observed, o.revision
+from json_each(?3) given
+cross join session_observations o on o.workspace_id = ?1 and o.developer_id = ?2 and o.session_id = given.value;
+
+-- save_observed
+-- Only on top of the revision that was read (0 where there was none); no row where another process was faster.
+update session_observations set observed = ?4, revision = revision + 1, updated_at = now_utc()
+where workspace_id = ?1 and developer_id = ?2 and session_id = ?3 and revision = ?5
+returning revision;
+insert into session_observations (workspace_id, developer_id, session_id, observed, revision, updated_at)
+select ?1, ?2, ?3, ?4, 1, now_utc()
+where ?5 = 0
+  and not exists (select 1 from session_observations where workspace_id = ?1 and session_id = ?3)
 returning revision;

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+OBSERVED_SECONDS = 1.0  # a reader waits for another writer so long
+
 QUERIES = Room(
     "context",
     __file__,
@@ -436,6 +438,30 @@ class SessionStore:
         query = QUERIES["save_capture"]
         head = (*self.owner, client, native_id, source)
         return bool(await self.database.write(query, *head, text, expected_revision))
+
+    # --- what was seen in a session's log ---------------------------------------------------------
+
+    async def list_observed(
+        self, session_ids: Sequence[str]
+    ) -> dict[str, tuple[dict[str, Any], int]]:
+        """What was seen in those of the sessions that were looked at, each with its revision."""
+        query = QUERIES["list_observed"]
+        rows = await self.database.read(query, *self.owner, json.dumps(list(session_ids)))
+        return {str(row[0]): (json.loads(row[1]), int(row[2])) for row in rows}
+
+    async def save_observed(
+        self, session_id: str, observed: dict[str, Any], expected_revision: int
+    ) -> bool:
+        """Whether it was saved: not where another process has saved it since it was read.
+
+        A store that stays busy is an error and not worth the wait.
+        """
+        text = json.dumps(observed, ensure_ascii=True)
+        values = (*self.owner, session_id, text, expected_revision)
+        rows = await self.database.try_transaction(
+            lambda tx: tx.run(QUERIES["save_observed"], *values), OBSERVED_SECONDS
+        )
+        return bool(rows)
 
     async def count_events(self, max_sessions: int, max_rows: int) -> Row:
         """Of the newest sessions: numbers given out, rows, sessions, and whether there are older

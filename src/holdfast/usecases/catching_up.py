@@ -17,7 +17,12 @@ from holdfast.storage.hook_marks import HookMarks
 from holdfast.storage.off_sessions import OffSessions
 from holdfast.storage.processes import Processes
 from holdfast.usecases import capture, transcripts
-from holdfast.usecases.location import check_branch, locate_branch, locate_worktree
+from holdfast.usecases.location import (
+    check_branch,
+    locate_branch,
+    locate_head,
+    locate_worktree,
+)
 from holdfast.usecases.transcripts import CapturedSession
 
 TYPE_CHECKING = False
@@ -43,23 +48,31 @@ READ_UP_TO = "read_up_to"  # in the state of a session: when its transcript had 
 async def catch_up(
     app: App, client: Client, origin: HookOrigin, *, is_resumed: bool = False
 ) -> None:
+    """At the start of a session of a client, whose transcripts are read first.
+
+    `is_resumed`: the client goes on with this session, so its transcript is read, however old.
+    """
+    resumed = origin.native_id if is_resumed else None
+    await catch_up_in(app, locate_worktree(origin.cwd), client, resumed)
+
+
+async def catch_up_in(
+    app: App, worktree: str | None, client: Client | None = None, resumed: str | None = None
+) -> None:
     """Store what the transcripts of this folder's sessions have and the log has not.
 
     A client that was killed said nothing at its end, and a hook may have found no program. Whoever
-    goes on may do so in another client, so those of all that were set up are read, its own first.
-    `is_resumed`: the client goes on with this session, so its transcript is read, however old.
+    goes on may do so in another client, so those of all that were set up are read.
     """
-    worktree = locate_worktree(origin.cwd)
     since = _find_since(app.settings.home, worktree)
     if since is None or worktree is None:
         return
     store = app.scope.session_store
     until = time.monotonic() + CATCH_UP_SECONDS  # opening the store may have taken long
-    resumed = origin.native_id if is_resumed else None
     for other in _list_clients(app.settings.home, client):
         found = _list_transcripts(app.settings.home, other, worktree, since)
         if other is client and resumed:
-            found = [*_list_own(app.settings.home, client, resumed, worktree), *found]
+            found = [*_list_own(app.settings.home, other, resumed, worktree), *found]
         sessions = await _list_sessions(app, other, worktree, found, resumed)
         await _catch_up_with(app, store, sessions, until)
 
@@ -164,9 +177,11 @@ async def _find_stored_worktree(app: App, client: Client, native_id: str) -> str
     return make_session(row).worktree if row else None
 
 
-def _list_clients(home: str, own: Client) -> list[Client]:
-    others = [name for name in HookMarks(home).list_clients() if name != own.NAME]
-    return [own, *(client for name in others if (client := find_client(name)))]
+def _list_clients(home: str, own: Client | None) -> list[Client]:
+    """Those that were set up, the one that asks first."""
+    others = [client for name in HookMarks(home).list_clients() if (client := find_client(name))]
+    first = [own] if own else []
+    return [*first, *(client for client in others if client is not own)]
 
 
 async def _catch_up_with(app: App, store: SessionStore, sessions: Found, until: float) -> None:
@@ -223,10 +238,12 @@ async def capture_turn(
     app: App, client: Client, origin: HookOrigin, path: str, *, is_end: bool = False
 ) -> None:
     """Store what is new in the transcript that a hook names; `is_end`: of its session."""
-    session = make_captured(app, client, origin.native_id, locate_worktree(origin.cwd))
+    worktree = locate_worktree(origin.cwd)
+    session = make_captured(app, client, origin.native_id, worktree)
     store = app.scope.session_store  # opened before the time counts
     until = time.monotonic() + CATCH_UP_SECONDS
     main = await transcripts.capture_all(store, session, path, until)
+    await transcripts.note_head(store, session, locate_head(worktree))
     if is_end:
         await transcripts.capture_end(store, session, main, is_known=True, is_running=False)
 

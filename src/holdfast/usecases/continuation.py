@@ -61,6 +61,16 @@ async def hand_to_new(app: App, session: Session, *, worktree: str | None) -> st
     return await make_document(app, None, session_id=session.id, continues=last.id)
 
 
+async def show_handoff(app: App, worktree: str) -> str:
+    """What the next session of a working tree is handed, up to the last message in the transcripts
+    of its clients: also after one was killed.
+    """
+    from holdfast.usecases.catching_up import catch_up_in
+
+    await catch_up_in(app, worktree)
+    return await make_document(app, worktree)
+
+
 async def make_document(
     app: App,
     worktree: str | None,

@@ -14,7 +14,7 @@ from holdfast.clients import get_reader
 from holdfast.clients.contract import COMPACTED
 from holdfast.sessions.model import make_session
 from holdfast.usecases import continuation, transcripts
-from holdfast.usecases.location import locate_worktree
+from holdfast.usecases.location import locate_head, locate_worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ async def hand_over(
     row = await store.find_last_native(*native)
     own = make_session(row) if row else None
     newer = await _find_newer(app, own, worktree)
-    if not await _take_window(store, native, payload, newer):
+    if not await _take_window(store, native, payload, newer, worktree):
         return None
     state, _ = await store.find_capture(*native)
     is_lost = payload.get("source") == COMPACTED or bool(state.get(transcripts.LOST))
@@ -95,6 +95,7 @@ async def _take_window(
     native: tuple[str, str],
     payload: Mapping[str, Any],
     newer: Session | None,
+    worktree: str | None,
 ) -> bool:
     """Whether it is taken now; tried again where another process captures the same session."""
     asked = {"source": payload.get("source"), "prompt": payload.get("prompt_id")}
@@ -104,7 +105,9 @@ async def _take_window(
         if _is_handed(state.get(transcripts.HANDED), asked, about):
             return False
         handed = {"asked": asked, "at": time.time(), "about": about, "is_done": False}
-        if await store.save_capture(*native, {**state, transcripts.HANDED: handed}, revision):
+        taken = {**state, transcripts.HANDED: handed}
+        taken.setdefault(transcripts.HEAD, locate_head(worktree))
+        if await store.save_capture(*native, taken, revision):
             return True
     return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.errors import InvalidValueError
+from holdfast.ground import git_refs
 from holdfast.ground.worktree import find_branch, find_worktree
 from holdfast.sessions import rules
 
@@ -28,3 +29,14 @@ def check_branch(name: str | None) -> str | None:
         return rules.check_optional_label("git_branch", name)
     except InvalidValueError:
         return None
+
+
+def locate_head(worktree: str | None) -> dict[str, str] | None:
+    """The commit and the branch that are checked out now, read from git's files."""
+    if worktree is None:
+        return None
+    place = git_refs.find_place(worktree)
+    commit = git_refs.find_commit(place.common_dir, place.head) if place else None
+    if commit is None:
+        return None
+    return {"id": commit, "branch": locate_branch(worktree) or ""}

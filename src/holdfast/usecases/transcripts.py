@@ -26,7 +26,15 @@ from holdfast.clients.contract import (
     make_storable,
     name_event,
 )
-from holdfast.clients.transcript import CALL_ID, CUT_OFF, FAILED, INTERRUPTED, TURN, UNKNOWN
+from holdfast.clients.transcript import (
+    CALL_ID,
+    CUT_OFF,
+    FAILED,
+    INTERRUPTED,
+    TURN,
+    UNKNOWN,
+    Record,
+)
 from holdfast.errors import InvalidValueError, StoreBusyError
 from holdfast.ground import canonical
 from holdfast.ground.masking import Mask
@@ -40,7 +48,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.clients.contract import Client
-    from holdfast.clients.transcript import Record, TranscriptReader
+    from holdfast.clients.transcript import TranscriptReader
     from holdfast.sessions.rules import CheckedEvent
     from holdfast.sessions.store import SessionStore
 
@@ -59,10 +67,12 @@ MOST_ALIASES = 100
 TIME_CHARS, TIME_DIGITS, TIME_MARKS = 19, 14, "--T::"
 MOST_RUNNING = 50
 CALL = "tool_call"
+COMMIT_CHARS = 7
 
 # In the state of a session: what its window was handed, and whether a compaction has emptied it.
 HANDED, LOST = "handed", "lost"
 RUNNING = "running"  # there, too: the calls that were stored before they had a result
+HEAD = "head"  # there, too: what was checked out at the end of the last turn
 # And when it was switched on again: what an unknown transcript has from before that stays out.
 ON_SINCE = "on_since"
 # In the state of a text: the events that a hook, and that the transcript has told in these words.
@@ -228,6 +238,32 @@ async def capture_end(
     saved = [("", {**state, RUNNING: running[-MOST_RUNNING:]}, revision)] if calls else []
     await store.in_transaction(lambda tx: _store_batch(tx, session, new, saved))
     session.last_at = max([session.last_at, *(find_moment(record.at) or "" for record in records)])
+
+
+async def note_head(
+    store: SessionStore, session: CapturedSession, head: Mapping[str, str] | None
+) -> None:
+    """That HEAD has moved since the last turn: to a commit of this one, or to another branch.
+
+    Where it was at first is known from the start of the session, and is no event.
+    """
+    native = session.client.NAME, session.native_id
+    state, revision = await store.find_capture(*native)
+    before = state.get(HEAD)
+    if head is None or head == before or await store.find_native_id(*native) is None:
+        return
+    events = []
+    if before is not None:
+        parts = {HEAD: {**head, "before": before}}
+        content = f"HEAD is at {head['id'][:COMMIT_CHARS]} on {head['branch'] or 'no branch'}"
+        record = Record(f"{HEAD}:{revision}", "system_event", "system", content, parts)
+        events.append(_make_event(session, store.owner, record))
+    saved = [("", {**state, HEAD: dict(head)}, revision)]
+    try:
+        await store.in_transaction(lambda tx: _store_batch(tx, session, events, saved))
+    except StoreBusyError as busy:
+        if busy.problem != OVERTAKEN:  # else the next end of a turn has it
+            raise
 
 
 def _get_turn(record: Record) -> object:

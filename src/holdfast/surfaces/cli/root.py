@@ -19,6 +19,7 @@ COMMANDS = {
     "workstream": "Keep context in the repository, checked on every read",
     "prove": "Run a command and store its exit code, with the files",
     "bundle": "Show what an agent receives, rebuild and compare it",
+    "handoff": "Show what whoever continues here is handed",
     "why": "Explain the last bundle: source, verdict, what was cut",
     "round": "Collect the views of four roles on one topic, in turn",
     "memory": "Remember statements and recall them by a question",

@@ -1,0 +1,210 @@
+"""What code has seen in the sessions before: runs, what the user said, the client's todos. Pure.
+
+A command is shown with how its end is known, and one whose end is not known never reads as passed.
+What the user said is quoted with its date: it is no fact and no decision.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from holdfast.bundles.cuts import hold_back, list_cut_lines, list_section, list_shortened
+from holdfast.bundles.model import Gathered, Item, Section
+from holdfast.bundles.quoting import (
+    LABEL_CHARS,
+    PROSE_CHARS,
+    TEXT_CHARS,
+    format_moment,
+    quote,
+    quote_inside,
+    write_line,
+    write_path,
+)
+from holdfast.ground.patterns import compile_later
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.observations.digest import Decided, SeenRun, SeenSaying, Source
+    from holdfast.observations.tasks import Task
+
+OUTPUT_LINES = 3
+WORKS_SHOWN = 2
+CHANGED_NAMED = 3
+SAID_TO = {"answered": "asked", "denied": "denied", "stopped or denied": "stopped or denied"}
+EDITED = "session: it was edited there"
+
+# What a line that only counts is made of: `Ran 1 test in 0.002s`, `2 passed, 1 failed`.
+_COUNTS = compile_later(
+    r"(?:[\W\d_]|(?<![^\W\d_])(?:all|and|code|done|errors?|exit|fail(?:ed|ing|ures?)?|files?|"
+    r"finished|in|m?s|ok|pass(?:ed|ing)?|ran|results?|run|sec|seconds?|skipped|status|suites?|"
+    r"tests?|time|total|warnings?)(?![^\W\d_]))+",
+    re.IGNORECASE,
+)
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def make_seen_run(gathered: Gathered) -> Section:
+    """The check that failed last and was not seen to pass since; else one of unknown end."""
+    seen = gathered.seen
+    if seen.failing:
+        last, *others = seen.failing
+        also = [_write_failing(run) for run in others]
+        return Section("last_run", "", (*also, *_write_run(last, gathered.now)))
+    if seen.unclear:
+        return Section("last_run", "", (_write_head(seen.unclear, gathered.now),))
+    return Section("last_run", "")
+
+
+def _write_run(run: SeenRun, now: datetime) -> list[Item]:
+    """With the lines of its output that say most."""
+    source = name_event(run.source)
+    quoted = [quote(line, TEXT_CHARS) for line in run.output]
+    lines = choose_output([line for line in quoted if line])
+    shown = [Item(write_line("  > ", line), source, is_prose=True) for line in lines]
+    return [_write_head(run, now), *shown]
+
+
+def choose_output(lines: Sequence[str]) -> Sequence[str]:
+    """Its end, without lines that only count: that it failed is said by its exit code."""
+    end = [line for line in lines[-OUTPUT_LINES:] if not _COUNTS.fullmatch(line)]
+    telling = [line for line in lines if not _COUNTS.fullmatch(line)]
+    return end or telling[-1:] or lines[-1:]
+
+
+def _write_head(run: SeenRun, now: datetime) -> Item:
+    lead = f"LAST RUN {format_moment(run.source.at, now)} "
+    return Item.with_end(lead + _write_command(run), _describe_end(run), name_event(run.source))
+
+
+def _write_failing(run: SeenRun) -> Item:
+    return Item.with_end(f"FAILS {_write_command(run)}", _describe_end(run), name_event(run.source))
+
+
+def _describe_end(run: SeenRun) -> str:
+    """How it ended and how that is known: what a client or an output says is no exit code."""
+    because = quote(run.because, LABEL_CHARS)
+    if run.verdict == "unknown":
+        return f" → unknown ({because})"
+    if run.by == "reported":
+        return f" → failed ({because})"
+    return f" → {because}"
+
+
+def make_seen_pass(gathered: Gathered) -> Section:
+    """The check that passed last, and what has changed since."""
+    run = gathered.seen.last_pass
+    if run is None:
+        return Section("last_pass", "")
+    at = format_moment(run.source.at, gathered.now)
+    end = f", {_describe_changes(gathered.seen.changed_since)}"
+    item = Item.with_end(f"LAST PASS {at} {_write_command(run)}", end, name_event(run.source))
+    return Section("last_pass", "", (item,))
+
+
+def _describe_changes(paths: Sequence[str]) -> str:
+    if not paths:
+        return "no edited file changed since"
+    names = [quote(path.rpartition("/")[2], LABEL_CHARS) for path in paths[:CHANGED_NAMED]]
+    more = f" +{len(paths) - CHANGED_NAMED} more" if len(paths) > CHANGED_NAMED else ""
+    return f"changed since: {', '.join(names)}{more}"
+
+
+def make_seen_works(gathered: Gathered) -> Section:
+    """How checks are run here: those that passed, the most often tried first."""
+    runs = gathered.seen.working
+    items = [_write_working(run) for run in runs]
+    gone = list_shortened("works", [run.command for run in runs], "event", LABEL_CHARS)
+    return list_section(
+        "works",
+        "WORKS HERE",
+        items[:WORKS_SHOWN],
+        held=hold_back("works", items[WORKS_SHOWN:], f"only {WORKS_SHOWN} commands are shown"),
+        lead=" ",
+        joined=" · ",
+        gone=gone,
+    )
+
+
+def _write_working(run: SeenRun) -> Item:
+    text = f"{_write_command(run)} ({run.passed} of {run.count})"
+    if run.instead_of and run.instead_of != run.command:
+        text += f", not {quote(run.instead_of, LABEL_CHARS)}"
+    return Item(text, name_event(run.source))
+
+
+def _write_command(run: SeenRun) -> str:
+    return quote(run.command, LABEL_CHARS)
+
+
+def name_event(source: Source) -> str:
+    return f"event {source.event_id}"
+
+
+# --- what the user said ---------------------------------------------------------------------------
+
+
+def make_said(gathered: Gathered) -> Section:
+    """Numbers, refusals and answers in the user's words, the newest first.
+
+    Without those of the last request, which is quoted whole.
+    """
+    request = gathered.request
+    quoted = request.event_id if request else ""
+    said = [each for each in gathered.seen.said if each.source.event_id != quoted]
+    noted = [
+        *((each.source.at, _write_saying(each, gathered.now)) for each in said),
+        *((each.source.at, _write_decided(each, gathered.now)) for each in gathered.seen.decided),
+    ]
+    noted.sort(key=lambda pair: pair[0], reverse=True)
+    items = [item for _, item in noted]
+    texts = [(each.saying.text, _write_saying(each, gathered.now)) for each in said]
+    return list_section("said", "SAID (user)", items, gone=list_cut_lines("said", texts))
+
+
+def _write_saying(said: SeenSaying, now: datetime) -> Item:
+    end = f'" ({format_moment(said.source.at, now)})'
+    line = write_line('- "', quote_inside(said.saying.text, PROSE_CHARS), keep=len(end))
+    return Item.with_end(line, end, name_event(said.source))
+
+
+def _write_decided(decided: Decided, now: datetime) -> Item:
+    """What the client had asked, and what the person chose or typed."""
+    decision = decided.decision
+    lead = f"- {SAID_TO.get(decision.kind, decision.kind)}: "
+    end = f" ({format_moment(decided.source.at, now)})"
+    if decision.answer:
+        end = f' → "{quote_inside(decision.answer, LABEL_CHARS)}"{end}'
+    line = write_line(lead, quote(decision.about, PROSE_CHARS), keep=len(end))
+    return Item.with_end(line, end, name_event(decided.source))
+
+
+# --- the client's own todos -----------------------------------------------------------------------
+
+
+def list_todos(gathered: Gathered) -> list[tuple[str, str, str]]:
+    """The text of each open one, its source, and beside the first one when they were written."""
+    seen = gathered.seen
+    if seen.tasks_source is None:
+        return []
+    ordered = sorted(seen.tasks, key=lambda task: task.status != "in_progress")
+    source = name_event(seen.tasks_source)
+    age = f" (todos of {format_moment(seen.tasks_source.at, gathered.now)})"
+    ages = [age, *[""] * len(ordered)]
+    return [(_write_todo(task), source, age) for task, age in zip(ordered, ages, strict=False)]
+
+
+def _write_todo(task: Task) -> str:
+    return f"{task.text} [blocked]" if task.status == "blocked" else task.text
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def list_edited(gathered: Gathered, known: Collection[str]) -> list[Item]:
+    """Those that no note names, the one that was edited last first."""
+    paths = [path for path in gathered.seen.files if path not in known]
+    return [Item(write_path(gathered, path), EDITED) for path in paths]

@@ -1,0 +1,23 @@
+"""`holdfast handoff show`: the document to continue from, which exists at every moment."""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.app import App
+from holdfast.bundles.sections import NOTHING
+from holdfast.surfaces.cli.running import Group, Output, here, prints
+from holdfast.usecases.continuation import show_handoff
+
+
+@click.group("handoff", cls=Group)
+def command() -> None:
+    """Show what whoever continues here is handed"""
+
+
+@command.command("show")
+@prints
+def show(app: App) -> Output:
+    """Up to the last message that a client of this folder has written down"""
+    text = app.run(show_handoff(app, here()))
+    return Output({"text": text, "chars": len(text)}, text or NOTHING)

@@ -1,0 +1,103 @@
+"""Looking at sessions: only what came since is read, and what was seen survives no erasure."""
+
+from typing import Any
+
+import pytest
+
+from holdfast.errors import StoreBusyError
+from holdfast.observations.digest import from_dict
+from holdfast.usecases import observing
+from holdfast.usecases.observing import observe
+
+ASKED = "user_message"
+
+
+@pytest.fixture
+async def session(sessions: Any) -> Any:
+    return await sessions.create_session("claude", "u1", worktree="/w", git_branch="main")
+
+
+async def add(sessions: Any, session: Any, *texts: str) -> Any:
+    for text in texts:
+        await sessions.append_event(session.id, ASKED, "user", text)
+    return await sessions.get_session(session.id)
+
+
+async def read_said(sessions: Any, session: Any) -> list[str]:
+    [digest] = await observe(sessions, [session])
+    return [each.saying.text for each in digest.said]
+
+
+async def test_what_was_seen_is_kept_and_only_what_came_since_is_read(
+    sessions: Any, session: Any, monkeypatch: pytest.MonkeyPatch
+):
+    assert await read_said(sessions, await add(sessions, session, "No Redis.")) == ["No Redis."]
+    read: list[int] = []
+    folded = observing.fold
+
+    def count(digest: Any, events: Any, *more: Any) -> Any:
+        read.append(len(events))
+        return folded(digest, events, *more)
+
+    monkeypatch.setattr(observing, "fold", count)
+
+    longer = await add(sessions, session, "No Kafka.")
+
+    assert await read_said(sessions, longer) == ["No Redis.", "No Kafka."]
+    assert await read_said(sessions, longer) == ["No Redis.", "No Kafka."]
+    assert read == [1]
+
+
+async def test_of_a_long_log_the_newest_events_are_looked_at_first(
+    sessions: Any, session: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(observing, "FIRST_LOOK", 2)
+    monkeypatch.setattr(observing, "PAGE", 1)
+    longer = await add(sessions, session, "No Redis.", "No Kafka.", "No Mongo.")
+
+    assert await read_said(sessions, longer) == ["No Kafka.", "No Mongo."]
+
+
+async def test_what_is_erased_is_seen_no_longer(sessions: Any, session: Any):
+    longer = await add(sessions, session, "No Redis.", "No Kafka.")
+    await read_said(sessions, longer)
+    [first, _] = await sessions.list_events(session.id)
+
+    await sessions.forget_events([first.id])
+
+    kept = await sessions.store.list_observed([session.id])
+    assert from_dict(kept[session.id][0]).sequence == 0
+    assert await read_said(sessions, longer) == ["No Kafka."]
+
+
+async def test_what_was_seen_before_an_erasure_is_not_kept_after_it(sessions: Any, session: Any):
+    """One process looks while another one erases: the first was too slow."""
+    longer = await add(sessions, session, "No Redis.")
+    [digest] = await observe(sessions, [longer])
+    _, revision = (await sessions.store.list_observed([session.id]))[session.id]
+    [event] = await sessions.list_events(session.id)
+    await sessions.forget_events([event.id])
+
+    stored = observing.to_dict(digest)
+    assert not await sessions.store.save_observed(session.id, stored, revision)
+    assert await read_said(sessions, longer) == []
+
+
+async def test_two_that_look_at_once_keep_one(sessions: Any, session: Any):
+    assert await sessions.store.save_observed(session.id, {"rules": 0}, 0)
+    assert not await sessions.store.save_observed(session.id, {"rules": 0}, 0)
+    assert await sessions.store.save_observed(session.id, {"rules": 0}, 1)
+    assert await sessions.store.list_observed([]) == {}
+
+
+async def test_a_store_that_is_busy_is_looked_at_all_the_same(
+    sessions: Any, session: Any, monkeypatch: pytest.MonkeyPatch
+):
+    longer = await add(sessions, session, "No Redis.")
+
+    async def refuse(*_: Any) -> bool:
+        raise StoreBusyError("The store")
+
+    monkeypatch.setattr(type(sessions.store), "save_observed", refuse)
+
+    assert await read_said(sessions, longer) == ["No Redis."]
