@@ -191,7 +191,7 @@ def test_a_commit_is_seen_once_by_what_git_printed_and_by_head():
         moved(3, "f" * 40, "main", was_on="main"),
     )
 
-    assert [(each.id, each.subject) for each in seen.commits] == [
+    assert [(each.commit.id, each.commit.subject) for each in seen.commits] == [
         ("1a2b3c4", "Retry later"),
         ("f" * 40, ""),
     ]

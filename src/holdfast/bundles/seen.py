@@ -94,10 +94,10 @@ def _find_reached(digest: Digest, worktree: str) -> int:
         repository = git.find_repository(worktree)
         if repository is None:
             return 0
-        for commit in reversed(digest.commits[-COMMITS_ASKED:]):
-            whole = list_commits(repository, commit.id)
+        for seen in reversed(digest.commits[-COMMITS_ASKED:]):
+            whole = list_commits(repository, seen.commit.id)
             if len(whole) == 1 and is_ancestor(repository, whole[0]):
-                return commit.source.sequence
+                return seen.source.sequence
     except HoldfastError:
         return 0
     return 0

@@ -17,6 +17,7 @@ from holdfast.ground.frozen import asdict, dataclass, replace
 from holdfast.ground.text import cut
 from holdfast.observations import grading, parts, reports, rules, turns
 from holdfast.observations.amounts import Amount
+from holdfast.observations.commits import MadeCommit, find_branch, find_commit
 from holdfast.observations.decisions import SeenDecision, find_decisions
 from holdfast.observations.sayings import Saying, drop_superseded, quote_event
 from holdfast.observations.tasks import NO_TASKS, Task, TaskList, apply_task_event
@@ -37,7 +38,6 @@ MOST_RUNS, MOST_FILES, MOST_SAID, MOST_DECIDED, MOST_COMMITS = 30, 60, 60, 30, 3
 COMMAND_CHARS = 300
 OUTPUT_CHARS, OUTPUT_LINES = 300, 6
 PATH_CHARS = 500
-MOVED = "head"  # in the parts of a system event: where HEAD points to now
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class SeenCommit:
-    """A commit that a session made: git printed its id, or HEAD had moved at the end of a turn."""
-
-    id: str
-    subject: str
+    commit: MadeCommit
     source: Source
 
 
@@ -204,16 +201,12 @@ def _drop_superseded(said: tuple[SeenSaying, ...]) -> tuple[SeenSaying, ...]:
 
 
 def _take_note(digest: Digest, event: LoggedEvent) -> Digest:
-    """That HEAD has moved: to a commit on the same branch, or to what was checked out."""
-    moved = parts.find_value(event.parts, [MOVED])
-    if not isinstance(moved, Mapping):
+    """That HEAD has moved: to a commit, or to another branch."""
+    branch = find_branch(event)
+    if branch is None:
         return digest
-    head, branch = parts.as_text(moved.get("id")), parts.as_text(moved.get("branch"))
-    before = parts.find_value(moved, ["before"])
-    if head and parts.as_text(parts.find_value(before, ["branch"])) == branch:
-        commits = _add_commit(digest, head, "", _name_source(digest, event))
-        return replace(digest, branch=branch, commits=commits)
-    return replace(_move_turn(digest, branch), branch=branch)
+    digest = _take_commit(digest, event)
+    return digest if branch == digest.branch else replace(_move_turn(digest, branch), branch=branch)
 
 
 def _move_turn(digest: Digest, branch: str) -> Digest:
@@ -238,13 +231,13 @@ def _move_turn(digest: Digest, branch: str) -> Digest:
     )
 
 
-def _add_commit(
-    digest: Digest, commit_id: str, subject: str, source: Source
-) -> tuple[SeenCommit, ...]:
-    """Once: git prints a short id, and HEAD has a whole one."""
-    if any(commit_id.startswith(known.id) for known in digest.commits):
-        return digest.commits
-    return (*digest.commits, SeenCommit(commit_id, subject, source))[-MOST_COMMITS:]
+def _take_commit(digest: Digest, event: LoggedEvent) -> Digest:
+    """Once, however many events show it."""
+    made = find_commit(event)
+    if made is None or any(made.is_same(known.commit) for known in digest.commits):
+        return digest
+    commit = SeenCommit(made, _name_source(digest, event))
+    return replace(digest, commits=(*digest.commits, commit)[-MOST_COMMITS:])
 
 
 def _take_result(digest: Digest, event: LoggedEvent) -> Digest:
@@ -285,11 +278,9 @@ def _add_files(
 
 
 def _take_command(digest: Digest, command: str, event: LoggedEvent, source: Source) -> Digest:
-    """One that commits is shown by the commit; what else is run may work or not."""
-    output = grading.read_output(event)
-    use = grading.describe_command(command, output)
-    if use.kind == "commit" and use.commit_id:
-        return replace(digest, commits=_add_commit(digest, use.commit_id, use.subject, source))
+    use = grading.describe_command(command)
+    if use.kind == "commit":
+        return _take_commit(digest, event)
     run = _see_run(command, use, event, source)
     return replace(digest, runs=_add_run(digest.runs, run))
 
@@ -369,7 +360,8 @@ def from_dict(value: Mapping[str, Any]) -> Digest:
             Decided(_read_decision(each), _read_source(each)) for each in value["decided"]
         ),
         commits=tuple(
-            SeenCommit(**{**each, "source": _read_source(each)}) for each in value["commits"]
+            SeenCommit(MadeCommit(**each["commit"]), _read_source(each))
+            for each in value["commits"]
         ),
         tasks=_read_tasks(value["tasks"]),
         tasks_source=_read_source(value, "tasks_source") if value["tasks_source"] else None,

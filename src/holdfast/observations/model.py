@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Literal, Protocol
 
+    from holdfast.observations.commits import MadeCommit
+
     Verdict = Literal["passed", "failed", "unknown"]
 
     class LoggedEvent(Protocol):
@@ -81,6 +83,7 @@ class SessionTurn:
     answers: tuple[LoggedEvent, ...]
     files: tuple[TouchedFile, ...]
     commands: tuple[GradedCommand, ...]
+    commits: tuple[MadeCommit, ...] = ()
 
     @property
     def events(self) -> int:

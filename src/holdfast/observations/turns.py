@@ -28,6 +28,7 @@ from holdfast.observations.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from holdfast.observations.commits import MadeCommit
     from holdfast.observations.model import LoggedEvent
 
 TITLE_CHARS = 80
@@ -86,6 +87,7 @@ def _make_turn(events: Sequence[LoggedEvent]) -> SessionTurn:
         answers=tuple(answers),
         files=tuple(_list_files(steps)),
         commands=tuple(_list_commands(steps)),
+        commits=tuple(_list_commits(rest)),
     )
 
 
@@ -243,3 +245,18 @@ def _grade_step(step: TurnStep) -> GradedCommand | None:
         return GradedCommand(shown, "unknown", "no result is in the log", sequence, step.agent)
     grade = grading.grade_command(text, result)
     return GradedCommand(shown, grade.verdict, grade.because, sequence, step.agent)
+
+
+# --- commits --------------------------------------------------------------------------------------
+
+
+def _list_commits(events: Sequence[LoggedEvent]) -> list[MadeCommit]:
+    """Each once, with its subject where git has printed that."""
+    from holdfast.observations.commits import find_commit  # hooks need titles only
+
+    found: list[MadeCommit] = []
+    for event in events:
+        made = find_commit(event)
+        if made and not any(made.is_same(known) for known in found):
+            found.append(made)
+    return found
