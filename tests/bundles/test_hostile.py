@@ -56,6 +56,7 @@ BEGINNINGS = (
     r"HOLDFAST (?:planning|implementation) ·",
     r"Checked here; the checkout wins\.|Kept on this machine; not checked",
     r"RULES$|DECISIONS$|DECIDED$|REJECTED$|FAILED BEFORE$|REMEMBERED$|RECALLED$|SCRATCHPAD$",
+    r"SAID \(user\)$",
     r'CLAIMS (?:[\d a-z,:]+) hold(?: here)? \("done" needs lines or an exit code\)$',
     r"SUMMARY \(|GOAL(?: \[older tree\])? |NEXT |BLOCKED |OPEN D|FILES |SET |ENVIRONMENT ",
     r"WORKSTREAM|NOTE: |REPO |CHANGED |FAILS |WORKS HERE |LAST RUN |LAST PASS ",
@@ -167,13 +168,17 @@ def every(text: str) -> list[Gathered]:
     ]
 
 
-@pytest.mark.unmeasured
-def test_the_corpus_writes_no_line_of_ours():
-    """Three hundred payloads, in every field at once, in both phases and without sharing."""
+def test_the_corpus_writes_no_line_of_ours(scale):
+    """Three hundred payloads, in every field at once: in both phases, without sharing and so on.
+
+    In the gate each payload in one of these ways, all of which come in turn.
+    """
     assert len(CORPUS) == 300
-    for payload in CORPUS:
-        for gathered in every(payload):
-            check(gathered)
+    ways = max(1, scale(8))
+    for number, payload in enumerate(CORPUS):
+        filled = every(payload)
+        for way in range(ways):
+            check(filled[(number + way) % len(filled)])
 
 
 def test_random_mixtures_write_no_line_of_ours(scale):
@@ -208,9 +213,10 @@ def refusal(gathered: Gathered, limit: int) -> str | None:
     return None
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("limit", [450, 500, 600, 800])
 def test_a_tiny_limit_holds_or_is_refused_with_the_figure(limit):
-    for payload in CORPUS[::7]:
-        for gathered in every(payload):
+    for number, payload in enumerate(CORPUS[::7]):
+        for gathered in every(payload)[number % 4 :: 4]:
             said = refusal(gathered, limit)
             assert said is None or "the head and the pinned rules need" in said

@@ -135,14 +135,15 @@ def _afford(line: str, room: int, total: int) -> tuple[bool, int]:
 def _fill_and_name_rest(sections: Sequence[Section], room: int) -> tuple[_Page, str]:
     """The room of what the last line adds is kept free before the page is filled again."""
     most = min(NAMES_CHARS, room // 20)
-    page = _fill_page(sections, room)
+    shortened = _Shortened(sections)
+    page = _fill_page(shortened, room)
     names = _name_left_out(page, most)
     kept_free = 0
     for _ in range(FILLED_AGAIN):
         if not names or len(names) <= kept_free:
             break
         kept_free = len(names)
-        page = _fill_page(sections, room - kept_free - len(" ()"))
+        page = _fill_page(shortened, room - kept_free - len(" ()"))
         names = _name_left_out(page, most)
     return page, _name_left_out(page, kept_free)
 
@@ -160,14 +161,27 @@ def _name_left_out(page: _Page, max_chars: int) -> str:
     return names
 
 
-def _fill_page(sections: Sequence[Section], room: int) -> _Page:
+class _Shortened:
+    """Sections with shorter lines, each length made once however often a page is filled."""
+
+    def __init__(self, sections: Sequence[Section]):
+        self.sections = sections
+        self.by_length: dict[int, list[Section]] = {}
+
+    def get(self, line_chars: int) -> list[Section]:
+        if line_chars not in self.by_length:
+            self.by_length[line_chars] = [each.shorten(line_chars) for each in self.sections]
+        return self.by_length[line_chars]
+
+
+def _fill_page(shortened: _Shortened, room: int) -> _Page:
     """With lines as long as they may be while the first pass shows everything that it should."""
     for line_chars in LINES:
-        page = _Page([section.shorten(line_chars) for section in sections], room)
+        page = _Page(shortened.get(line_chars), room)
         if page.fill():
             break
     page.reclaim()
-    page.lengthen(sections)
+    page.lengthen(shortened.sections)
     return page
 
 

@@ -304,7 +304,7 @@ class Section:
 
     def shorten(self, max_chars: int) -> Section:
         """With lines of so many characters at most. Pinned sections and prose stay as they are."""
-        if self.pinned:
+        if self.pinned or all(len(item.text) <= max_chars for item in self.items):
             return self
         return replace(self, items=tuple(item.shorten(max_chars) for item in self.items))
 

@@ -14,6 +14,7 @@ from holdfast.bundles.cuts import hold_back, list_cut_lines, list_section, list_
 from holdfast.bundles.model import Gathered, Item, Section
 from holdfast.bundles.quoting import (
     LABEL_CHARS,
+    NAME_CHARS,
     PROSE_CHARS,
     TEXT_CHARS,
     format_moment,
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 OUTPUT_LINES = 3
 WORKS_SHOWN = 2
-CHANGED_NAMED = 3
+CHANGED_NAMED, CHANGED_CHARS = 3, 25
+BECAUSE_CHARS = 80
 SAID_TO = {"answered": "asked", "denied": "denied", "stopped or denied": "stopped or denied"}
 EDITED = "session: it was edited there"
 
@@ -86,7 +88,7 @@ def _write_failing(run: SeenRun) -> Item:
 
 def _describe_end(run: SeenRun) -> str:
     """How it ended and how that is known: what a client or an output says is no exit code."""
-    because = quote(run.because, LABEL_CHARS)
+    because = quote(run.because, BECAUSE_CHARS)
     if run.verdict == "unknown":
         return f" → unknown ({because})"
     if run.by == "reported":
@@ -108,7 +110,7 @@ def make_seen_pass(gathered: Gathered) -> Section:
 def _describe_changes(paths: Sequence[str]) -> str:
     if not paths:
         return "no edited file changed since"
-    names = [quote(path.rpartition("/")[2], LABEL_CHARS) for path in paths[:CHANGED_NAMED]]
+    names = [quote(path.rpartition("/")[2], CHANGED_CHARS) for path in paths[:CHANGED_NAMED]]
     more = f" +{len(paths) - CHANGED_NAMED} more" if len(paths) > CHANGED_NAMED else ""
     return f"changed since: {', '.join(names)}{more}"
 
@@ -177,7 +179,7 @@ def _write_decided(decided: Decided, now: datetime) -> Item:
     lead = f"- {SAID_TO.get(decision.kind, decision.kind)}: "
     end = f" ({format_moment(decided.source.at, now)})"
     if decision.answer:
-        end = f' → "{quote_inside(decision.answer, LABEL_CHARS)}"{end}'
+        end = f' → "{quote_inside(decision.answer, NAME_CHARS)}"{end}'
     line = write_line(lead, quote(decision.about, PROSE_CHARS), keep=len(end))
     return Item.with_end(line, end, name_event(decided.source))
 

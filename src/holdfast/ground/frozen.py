@@ -174,7 +174,13 @@ def _fields(thing: Any) -> tuple[_Field, ...]:
 
 
 def _replace(thing: Any, /, **changes: Any) -> Any:
-    return type(thing)(**{**_read_fields(thing), **changes})
+    """A copy of its attributes: their defaults and factories were asked when it was made."""
+    cls = type(thing)
+    if not changes.keys() <= getattr(cls, _FIELDS).keys():
+        cls(**{**_read_fields(thing), **changes})  # it says what is wrong
+    changed = cls.__new__(cls)
+    changed.__dict__.update(thing.__dict__, **changes)
+    return changed
 
 
 def _asdict(thing: Any) -> dict[str, Any]:
