@@ -150,6 +150,7 @@ def test_a_fork_names_the_session_in_which_its_last_copied_turn_is_no_copy(
 # --- torn and damaged -----------------------------------------------------------------------------
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", TORN)
 def test_a_file_torn_at_any_byte_gives_the_whole_records_and_later_the_rest(
     name: str, tmp_path: Path

@@ -4,7 +4,6 @@ For tests of our own commands; the real clients are run elsewhere.
 """
 
 import os
-import shlex
 import sys
 from pathlib import Path
 
@@ -38,9 +37,6 @@ class Desk:
     def install_program(self) -> Path:
         """The program as a command of its own; what is on the PATH is someone else's."""
         script = f'PYTHONPATH="{SOURCE}" exec "{sys.executable}" -m holdfast "$@"'
-        measured = os.environ.get(MEASURED)  # its environment has nothing of the tests'
-        if measured:
-            script = f"export {MEASURED}={shlex.quote(measured)}\n{script}"
         return self.write_program("holdfast", script)
 
     def install_client(self, name: str, version: str | None = None, listed: str = "") -> Path:
@@ -59,7 +55,11 @@ class Desk:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"HOME": str(self.home), "PATH": f"{self.bin}:/usr/bin:/bin"}
+        """What is typed here is measured, where the test's processes are; what that starts with an
+        environment of its own is not.
+        """
+        measured = {name: os.environ[name] for name in [MEASURED] if name in os.environ}
+        return {"HOME": str(self.home), "PATH": f"{self.bin}:/usr/bin:/bin", **measured}
 
     def write(self, path: str, text: str | bytes) -> Path:
         file = self.home / path

@@ -184,6 +184,7 @@ HEAVY: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.unmeasured
 async def test_a_write_answers_in_700_characters_however_much_is_noted(repo: Repo):
     async with doors.inside(repo.folder) as client:
         await note_much(client, claims=40, decisions=80)
@@ -197,6 +198,7 @@ async def test_a_write_answers_in_700_characters_however_much_is_noted(repo: Rep
             assert longest <= TEXT_CHARS
 
 
+@pytest.mark.unmeasured
 async def test_a_start_answers_with_the_document_to_continue_from_and_little_else(repo: Repo):
     async with doors.inside(repo.folder) as client:
         await note_much(client, claims=40, decisions=80)
@@ -240,6 +242,7 @@ async def test_long_context_sets_do_not_hide_the_document_of_a_session_that_is_c
         assert len(text) <= PAGE_CHARS
 
 
+@pytest.mark.unmeasured
 async def test_the_text_of_a_bundle_with_detail_says_what_is_not_in_it(repo: Repo):
     """Some clients hand their models the text alone."""
     blockers = [f"BLOCKED-{number} waits for {'another team, ' * 6}" for number in range(20)]
@@ -344,6 +347,7 @@ def gather(pages: list[Delivered], section: str, name: str) -> list[str]:
     return found
 
 
+@pytest.mark.unmeasured
 async def test_the_pages_tell_each_thing_once_and_the_newest_first(repo: Repo):
     async with doors.inside(repo.folder) as client:
         await note_much(client, claims=40, decisions=80)
@@ -419,6 +423,7 @@ async def test_notes_that_are_longer_than_a_page_are_told_whole(repo: Repo):
     assert len("".join(re.findall("s{50,}", told))) == 20_000
 
 
+@pytest.mark.unmeasured
 async def test_a_file_with_twenty_thousand_claims_is_paged(repo: Repo):
     day = "2026-11-16T09:00:00"
     claims = [many.make_claim(n, claimed_at=f"{day}.{n:06}Z") for n in range(20_000)]
