@@ -13,16 +13,20 @@ from datetime import UTC, datetime
 
 from holdfast.clients.memory_files import MemoryFile, MemoryPlace, read_memory
 from holdfast.ground import clock
-from holdfast.ground.frozen import dataclass
+from holdfast.ground.fence import one_line
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.worktree import find_main_worktree, find_worktree
 from holdfast.memories import rules
 from holdfast.memories.model import Memory, MemoryMatch
 from holdfast.memories.words import extract_words
 from holdfast.workstreams.errors import NoRepositoryError
-from holdfast.workstreams.note_text import CODE, PATH, ClientNote, split_notes
+from holdfast.workstreams.note_text import CODE, NOTE_CHARS, PATH, ClientNote, split_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.ground.masking import Mask
     from holdfast.workstreams.note_judging import CheckedNote, MemoryCounts
 
 MOST_NOTES = 10_000
@@ -35,6 +39,25 @@ SOURCE_TYPE = "tool_output"
 class FileNotes:
     file: MemoryFile
     notes: tuple[ClientNote, ...]
+
+
+@dataclass(frozen=True)
+class NoteMatch:
+    """A note that answers a question, as a memory that is stored nowhere; `by` says whose it is."""
+
+    memory: Memory
+    relevance: float
+    score: float
+    by: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **self.memory.to_dict(),
+            "relevance": self.relevance,
+            "score": self.score,
+            "verdict": "said",
+            "by": self.by,
+        }
 
 
 @dataclass(frozen=True)
@@ -136,7 +159,7 @@ def recall_notes(
     limit: int = rules.LIMIT,
     min_relevance: float = rules.MIN_RELEVANCE,
     is_quick: bool = False,
-) -> list[MemoryMatch]:
+) -> list[NoteMatch]:
     """Notes of other clients that answer a question, through the same gate as memories.
 
     Without those whose names are gone. `is_quick`: git is not asked; a note leaves where a file
@@ -153,7 +176,7 @@ def recall_notes(
     return [found[key] for key in kept]
 
 
-Found = dict[tuple[MemoryFile, ClientNote], MemoryMatch]
+Found = dict[tuple[MemoryFile, ClientNote], NoteMatch]
 
 
 def _rank(query: str, read: Sequence[FileNotes], limit: int, min_relevance: float) -> Found:
@@ -184,8 +207,12 @@ def _rank(query: str, read: Sequence[FileNotes], limit: int, min_relevance: floa
         min_relevance=min_relevance,
         query=query,
     )
-    passed = [match for match in ranked if match.relevance >= min_relevance]
-    return {keys[match.memory.id]: match for match in passed}
+    found = {}
+    for match in ranked:
+        if match.relevance >= min_relevance:  # else it is there only beside a better one
+            key = keys[match.memory.id]
+            found[key] = NoteMatch(match.memory, match.relevance, match.score, key[0].title)
+    return found
 
 
 def _make_memory(file: MemoryFile, note: ClientNote) -> Memory:
@@ -194,9 +221,9 @@ def _make_memory(file: MemoryFile, note: ClientNote) -> Memory:
     return Memory(
         id=f"{file.path}:{note.first}",
         user_id="",
-        content=note.text,
+        content=one_line(note.text, NOTE_CHARS),
         category=None,
-        metadata={"verdict": "said", "by": file.title},
+        metadata={},
         source_type=SOURCE_TYPE,
         confidence=rules.CONFIDENCE,
         lineage=(),
@@ -230,3 +257,27 @@ def _drop_gone(folder: str, found: Found) -> list[tuple[MemoryFile, ClientNote]]
         return list(found)
     pairs = zip(found, checked, strict=True)
     return [key for key, note in pairs if note.verdict != "gone"]
+
+
+def merge_matches(
+    stored: Sequence[MemoryMatch],
+    noted: Sequence[NoteMatch],
+    *,
+    limit: int = rules.LIMIT,
+    min_relevance: float = rules.MIN_RELEVANCE,
+) -> list[MemoryMatch | NoteMatch]:
+    """The best of both first; a memory that passed only beside another stands behind all notes."""
+    passed = [match for match in stored if match.relevance >= min_relevance]
+    rest = [match for match in stored if match.relevance < min_relevance]
+    best: list[MemoryMatch | NoteMatch] = [*passed, *noted]
+    best.sort(key=lambda match: -match.score)
+    return [*best, *rest][:limit] if noted else [*stored]
+
+
+def mask_matches(noted: Sequence[NoteMatch], mask: Mask) -> list[NoteMatch]:
+    """Without their secrets, as everything that is stored."""
+    masked = []
+    for match in noted:
+        memory = replace(match.memory, content=mask.mask_text(match.memory.content))
+        masked.append(replace(match, memory=memory))
+    return masked
