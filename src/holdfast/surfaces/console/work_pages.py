@@ -270,7 +270,7 @@ def _add_memory(router: APIRouter, console: Console) -> None:
             check = await asyncio.to_thread(check_memory, folder, os.environ)
         except NoRepositoryError:
             return Response(status_code=204)
-        values = {
+        values: dict[str, Any] = {
             "check": check,
             "summary": memory_wording.describe_counts(check.counts),
             "extent": memory_wording.describe_extent(check),
