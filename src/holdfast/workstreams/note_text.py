@@ -188,6 +188,8 @@ def _list_in_prose(text: str) -> Iterator[NamedThing]:
         if _looks_like_path(target):
             yield NamedThing(PATH, target)
     plain = _SPAN.sub(" ", text) if spans else text
+    if "](" in plain:
+        plain = _LINK.sub("]( ", plain)
     if "(" in plain:
         for found in _CALL.finditer(plain):
             yield NamedThing(SYMBOL, found[1])
@@ -204,7 +206,7 @@ def _list_in_span(span: str) -> Iterator[NamedThing]:
         yield NamedThing(PLACE, _write_place(place))
         return
     if _looks_like_path(span):
-        yield NamedThing(PATH, _strip_path(span))
+        yield NamedThing(PATH, _strip_path(span), is_sure=" " not in span)
     symbol = _SYMBOL.fullmatch(span)
     if symbol and _looks_like_symbol(symbol[1]):
         yield NamedThing(SYMBOL, symbol[1])
