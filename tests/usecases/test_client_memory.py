@@ -3,13 +3,25 @@
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from holdfast.app import App
 from holdfast.errors import HoldfastError
 from holdfast.ground.masking import Mask
+from holdfast.ground.settings import load_settings
+from holdfast.memories.model import MemoryMatch
+from holdfast.storage.enrolment import Enrolment
+from holdfast.surfaces.mcp.wording import write_memory
 from holdfast.usecases import client_memory
-from holdfast.usecases.client_memory import MemoryCheck, check_memory, mask_matches, recall_notes
+from holdfast.usecases.client_memory import (
+    MemoryCheck,
+    check_memory,
+    mask_matches,
+    merge_matches,
+    recall_notes,
+)
 from holdfast.workstreams.note_judging import CheckedNote, find_stale_notes
 from tests.ground.repositories import Work
 from tests.rig.git_starts import started
@@ -279,3 +291,69 @@ def test_foreign_words_are_cleaned_and_secrets_masked(work: Work, memory: Path, 
     assert token not in match.memory.content
     assert "<system-reminder" not in match.memory.content
     assert "\u202e" not in match.memory.content
+
+
+NOTE = "The provider answers 409 to a replayed event."
+
+
+def test_a_bundle_quotes_another_clients_note_where_a_person_has_agreed(work: Work, memory: Path):
+    (memory / "MEMORY.md").write_text(f"- {NOTE}\n")
+    root = str(work.root)
+
+    def build(client: str) -> str:
+        with App() as app:
+            built = app.bundles(None).build(client=client, worktree=root)
+            return str(app.run(built).text)
+
+    with App() as app:
+        sessions = app.scope.sessions
+        last = app.run(sessions.create_session("gemini", "u1", worktree=root))
+        request = "what does the provider answer to a replayed event?"
+        app.run(sessions.append_event(last.id, "user_message", "user", request))
+
+    assert NOTE not in build("codex")
+    Enrolment(load_settings().home).add(root)
+    [line] = [line for line in build("codex").splitlines() if NOTE in line]
+    assert "[said] by Claude's memory" in line
+    assert NOTE not in build("claude")
+
+
+def test_recall_joins_memories_and_notes_for_one_person_only(
+    work: Work, memory: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (memory / "MEMORY.md").write_text(f"- {NOTE}\n")
+    query = "provider answers replayed event"
+
+    def recall_all(**more: Any) -> list[str]:
+        with App() as app:
+            found = app.run(app.recall(query, worktree=str(work.root), **more))
+            return [match.to_dict().get("by", "stored") for match in found]
+
+    with App() as app:
+        app.run(app.scope.memories.remember("Replayed events of the provider are logged."))
+
+    assert sorted(recall_all(client="codex")) == ["Claude's memory", "stored"]
+    assert recall_all(client="claude") == ["stored"]
+    assert recall_all(client="codex", limit=1) in (["Claude's memory"], ["stored"])
+    assert recall_all(category="none") == []
+    assert recall_all(client="codex", min_relevance=1.0) == ["Claude's memory"]
+
+
+def test_a_memory_that_passed_only_beside_another_stands_behind_the_notes(work, memory):
+    (memory / "MEMORY.md").write_text(f"- {NOTE}\n")
+    [note] = recall_notes("replayed event", str(work.root), os.environ, client="codex")
+    strong = MemoryMatch(note.memory, 0.9, 0.1)
+    weak = MemoryMatch(note.memory, 0.1, 5.0)
+
+    assert merge_matches([strong, weak], [note]) == [note, strong, weak]
+    assert merge_matches([weak, strong], []) == [weak, strong]
+
+
+def test_an_agent_reads_whose_words_a_note_is(work: Work, memory: Path):
+    (memory / "MEMORY.md").write_text(f"- {NOTE}\n")
+    os.utime(memory / "MEMORY.md", (1_700_000_000, 1_700_000_000))
+    [note] = recall_notes("replayed event", str(work.root), os.environ, client="codex")
+
+    text = write_memory(note.to_dict())
+
+    assert text == f"[said] by Claude's memory, 2023-11-14, relevance 1.0: {NOTE}"
