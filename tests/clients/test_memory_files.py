@@ -98,8 +98,8 @@ def test_variables_move_the_files_of_a_client(home: Path, root: Path, tmp_path: 
 def test_settings_name_other_files(home: Path, root: Path):
     settings = {"context": {"fileName": ["AGENTS.md", "../../etc/passwd"]}}
     write(home / ".gemini/settings.json", json.dumps(settings))
-    write(home / ".gemini/projects.json", json.dumps({"projects": {str(root): "my-repo"}}))
-    write(home / ".gemini/tmp/my-repo/memory/MEMORY.md", "- private")
+    write(home / ".gemini/projects.json", json.dumps({"projects": {str(root): "payouts"}}))
+    write(home / ".gemini/tmp/payouts/memory/MEMORY.md", "- private")
     write(home / ".claude/settings.json", '{"autoMemoryDirectory": "~/notes"}')
     write(home / "notes/MEMORY.md", "- elsewhere")
     write(root / "opencode.json", '{"instructions": ["docs/rules.md", "https://x", "a/*.md"]}')
@@ -112,7 +112,7 @@ def test_settings_name_other_files(home: Path, root: Path):
     assert titles == {
         "home/notes/MEMORY.md": "Claude's memory",
         "my repo/AGENTS.md": "AGENTS.md",
-        "home/.gemini/tmp/my-repo/memory/MEMORY.md": "Gemini's memory",
+        "home/.gemini/tmp/payouts/memory/MEMORY.md": "Gemini's memory",
         "my repo/docs/rules.md": "OpenCode's instructions",
     }
     assert found["my repo/AGENTS.md"].loaded_by == ("claude", "codex", "gemini", "opencode")

@@ -18,7 +18,7 @@ from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.worktree import find_main_worktree, find_worktree
 from holdfast.memories import rules
 from holdfast.memories.model import Memory, MemoryMatch
-from holdfast.memories.words import extract_words
+from holdfast.memories.words import SHORT_FORMS, extract_words, measure_meaning
 from holdfast.workstreams.errors import NoRepositoryError
 from holdfast.workstreams.note_text import CODE, NOTE_CHARS, PATH, ClientNote, split_notes
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MOST_NOTES = 10_000
 MOST_RECALLED_FROM = 2_000  # notes in which an answer is looked for
+MOST_AT_A_START = 500  # for a session that waits for it
+BEGINNING_CHARS = 4
 LEAST_WORDS = 3  # of a note that says something by itself
 SOURCE_TYPE = "tool_output"
 
@@ -165,7 +167,8 @@ def recall_notes(
     Without those whose names are gone. `is_quick`: git is not asked; a note leaves where a file
     that it names is missing beside its neighbours.
     """
-    read = read_notes(folder, environment, MOST_RECALLED_FROM, without=client)
+    most = MOST_AT_A_START if is_quick else MOST_RECALLED_FROM
+    read = read_notes(folder, environment, most, without=client)
     found = _rank(query, read, limit, min_relevance)
     if not found:
         return []
@@ -181,17 +184,18 @@ Found = dict[tuple[MemoryFile, ClientNote], NoteMatch]
 
 def _rank(query: str, read: Sequence[FileNotes], limit: int, min_relevance: float) -> Found:
     asked = rules.check_query(query)
-    words = {
-        (each.file, note): extract_words(note.text)
-        for each in read
-        for note in each.notes
-        if note.kind != CODE
-    }
-    telling = {key: has for key, has in words.items() if len(has) >= LEAST_WORDS}
+    beginnings = _list_beginnings(asked)
+    telling = {}
+    for each in read:
+        for note in each.notes:
+            if note.kind != CODE and _may_answer(note.text, beginnings):
+                has = extract_words(note.text)
+                if len(has) >= LEAST_WORDS:
+                    telling[each.file, note] = has
     counts = {word: sum(word in has for has in telling.values()) for word in asked}
     if not any(counts.values()):
         return {}
-    weights = rules.weigh(asked, counts, len(telling))
+    weights = rules.weigh(asked, counts, sum(len(each.notes) for each in read))
     keys = {}
     candidates = []
     for key, has in telling.items():
@@ -213,6 +217,22 @@ def _rank(query: str, read: Sequence[FileNotes], limit: int, min_relevance: floa
             key = keys[match.memory.id]
             found[key] = NoteMatch(match.memory, match.relevance, match.score, key[0].title)
     return found
+
+
+def _list_beginnings(asked: Sequence[str]) -> list[str]:
+    """How the words begin in a text that can be an answer: endings differ, and some are short."""
+    telling = [word for word in asked if measure_meaning(word) == 1]
+    beginnings = {word[:BEGINNING_CHARS] for word in telling}
+    for short, long in SHORT_FORMS.items():
+        if long[:BEGINNING_CHARS] in beginnings:
+            beginnings.add(short)
+    return sorted(beginnings)
+
+
+def _may_answer(text: str, beginnings: Sequence[str]) -> bool:
+    """A quick look: to find the words of every note takes ten times as long."""
+    lowered = text.lower()
+    return not text.isascii() or any(beginning in lowered for beginning in beginnings)
 
 
 def _make_memory(file: MemoryFile, note: ClientNote) -> Memory:
