@@ -185,3 +185,14 @@ def test_the_number_of_files_is_limited_and_the_rest_is_named(home: Path, root: 
 
     assert len([file for file in found if file.text]) == memory_files.MOST_FILES
     assert len([file for file in found if file.problem == memory_files.TOO_MUCH]) == 30
+
+
+def test_a_long_path_is_found_by_its_beginning_and_rules_are_read(home: Path, tmp_path: Path):
+    root = tmp_path / ("a" * 120) / ("b" * 120)
+    root.mkdir(parents=True)
+    name = "".join(char if char.isalnum() else "-" for char in str(root))
+    assert read(home, root) == {}
+    write(home / ".claude/projects" / f"{name[:200]}-1x2y" / "memory/MEMORY.md", "- long")
+    write(home / ".claude/rules/style.md", "- rule")
+
+    assert [file.text for file in read(home, root).values()] == ["- long", "- rule"]
