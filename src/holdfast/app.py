@@ -17,16 +17,18 @@ from holdfast.usecases.location import locate_worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Sequence
     from typing import Any, TypeVar
 
     from holdfast.bundles.round_service import RoundService
     from holdfast.bundles.service import BundleService
     from holdfast.ground.settings import Owner
+    from holdfast.memories.model import MemoryMatch
     from holdfast.scope import Scope
     from holdfast.storage.accounting import Accounting
     from holdfast.storage.database import Database
     from holdfast.storage.spool import Spool
+    from holdfast.usecases.client_memory import NoteMatch
     from holdfast.workstreams.model import JudgedContext
     from holdfast.workstreams.service import WorkstreamService
 
@@ -166,6 +168,37 @@ class App:
             raise errors.NoWorkingTreeError
         return self.workstreams(worktree)
 
+    async def recall(
+        self,
+        query: str,
+        *,
+        worktree: str | None,
+        client: str | None = None,
+        namespace: str | None = None,
+        category: str | None = None,
+        **limits: Any,
+    ) -> Sequence[MemoryMatch | NoteMatch]:
+        """Memories that answer a question, and notes of the clients' own memory for a worktree.
+
+        Without what the asking client loads itself; a note has neither namespace nor category.
+        """
+        stored = await self.scope.memories.recall(
+            query, namespace=namespace, category=category, **limits
+        )
+        if worktree is None or namespace or category or not is_sqlite(self.settings.database):
+            return stored
+        import os
+
+        from holdfast.ground.masking import Mask
+        from holdfast.ground.off_loop import off_loop
+        from holdfast.usecases import client_memory
+
+        noted = await off_loop(
+            client_memory.recall_notes, query, worktree, os.environ, client=client, **limits
+        )
+        masked = client_memory.mask_matches(noted, Mask(self.settings.home))
+        return client_memory.merge_matches(stored, masked, **limits)
+
     def bundles(self, work: WorkstreamService | None) -> BundleService:
         """What an agent receives about that repository; without one, what sessions know."""
         from holdfast.bundles.service import BundleService
@@ -182,6 +215,7 @@ class App:
             scope.sessions,
             load=work.load if work else _load_nothing,
             recall=scope.memories.recall,
+            recall_notes=_recall_notes if is_sqlite(self.settings.database) else None,
             native_ids=work.list_client_sessions if work else None,
             rules=load_user_settings(self.settings.home).pinned_rules,
             text_limit=text_limit,
@@ -286,3 +320,12 @@ async def _load_nothing(phase: str, workstream_id: str | None) -> JudgedContext:
     from holdfast.workstreams.errors import NoRepositoryError
 
     raise NoRepositoryError("")
+
+
+def _recall_notes(query: str, worktree: str, client: str | None, limit: int) -> Sequence[NoteMatch]:
+    """For a bundle, which an agent waits for: git is not asked."""
+    import os
+
+    from holdfast.usecases.client_memory import recall_notes
+
+    return recall_notes(query, worktree, os.environ, client=client, limit=limit, is_quick=True)

@@ -597,6 +597,105 @@ def test_hooks_that_a_person_has_switched_off_are_named(desk: Desk, name, path, 
 
 
 @pytest.mark.parametrize(
+    ("name", "path", "text", "named"),
+    [
+        ("claude", ".claude/settings.json", '{"permissions": {"deny": ["mcp__holdfast"]}}', "deny"),
+        ("claude", "repo/.claude/settings.local.json", '{"disableAllHooks": true}', "no hooks"),
+        (
+            "claude",
+            "repo/.claude/settings.json",
+            '{"disabledMcpjsonServers": ["holdfast"]}',
+            "Mcpj",
+        ),
+        (
+            "claude",
+            ".claude.json",
+            '{"projects": {"REPO": {"disabledMcpServers": ["holdfast"]}}}',
+            "/mcp",
+        ),
+        ("codex", ".codex/config.toml", "[mcp_servers.holdfast]\nenabled = false\n", "enabled"),
+        (
+            "codex",
+            "repo/.codex/config.toml",
+            '[mcp_servers.holdfast]\ndisabled_tools = ["memory"]\n',
+            "(memory)",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[memories]\ndisable_on_external_context = true\n",
+            "memories",
+        ),
+        ("gemini", ".gemini/settings.json", '{"mcp": {"excluded": ["holdfast"]}}', "mcp.excluded"),
+        ("gemini", "repo/.gemini/settings.json", '{"mcp": {"allowed": ["other"]}}', "mcp.allowed"),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            '{"hooksConfig": {"disabled": ["holdfast"]}}',
+            "disabled",
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            '{"mcpServers": {"holdfast": {"includeTools": []}}}',
+            "memory",
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            '{"tools": {"exclude": ["mcp_holdfast_memory"]}}',
+            "(memory)",
+        ),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            '{"mcp": {"holdfast": {"enabled": false}}}',
+            "enabled",
+        ),
+        ("opencode", "repo/opencode.jsonc", '{"tools": {"holdfast*": false}} // no', "holdfast*"),
+        (
+            "opencode",
+            "repo/.opencode/opencode.json",
+            '{"permission": {"holdfast_memory": "deny"}}',
+            "holdfast_memory",
+        ),
+    ],
+)
+def test_settings_that_keep_agents_off_our_tools_are_named(desk: Desk, name, path, text, named):
+    before = find_setup(name).list_left(make_working_place(desk))
+    desk.write(path, text.replace("REPO", str(desk.home / "repo")))
+
+    left = find_setup(name).list_left(make_working_place(desk))
+
+    [sentence] = [sentence for sentence in left if sentence not in before]
+    assert named in sentence
+
+
+def make_working_place(desk: Desk) -> SetupPlace:
+    return replace(place(desk), worktree=str(desk.home / "repo"), tools=("memory", "session"))
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "text"),
+    [
+        ("claude", ".claude/settings.json", '{"permissions": {"deny": ["mcp__other", "Bash(x)"]}}'),
+        ("codex", ".codex/config.toml", "[mcp_servers.other]\nenabled = false\n"),
+        ("gemini", ".gemini/settings.json", '{"mcp": {"allowed": ["holdfast"], "excluded": 7}}'),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            '{"tools": {"web*": false}, "permission": 1}',
+        ),
+    ],
+)
+def test_settings_about_others_are_not_named(desk: Desk, name, path, text):
+    before = find_setup(name).list_left(make_working_place(desk))
+    desk.write(path, text)
+
+    assert find_setup(name).list_left(make_working_place(desk)) == before
+
+
+@pytest.mark.parametrize(
     ("name", "output", "expected"),
     [
         ("claude", "other: x - ✔ Connected\nholdfast: /x mcp - ✔ Connected\n", True),

@@ -49,9 +49,11 @@ if TYPE_CHECKING:
     IsRunning = Callable[[Session], bool]
     MayLook = Callable[[str], bool]
     Observe = Callable[[SessionService, Sequence[Session]], Awaitable[Sequence[Digest]]]
+    RecallNotes = Callable[[str, str, str | None, int], Sequence[Any]]
 
 PATHS_LOOKED_AT = 100
 TURNS_GONE_ON = 2
+NOTES_RECALLED = 3
 RECALLED = 20  # for each query; the room of a bundle decides how many are shown
 NO_RECEIPT = "b-0000"  # as long as the one that takes its place
 QUERY_CHARS = 500
@@ -108,7 +110,8 @@ class BundleRequest:
 class Gatherer:
     """`load` is the verb of workstreams, `recall` that of memories; `is_running` says whether a
     program is in a session, `may_look` whether a person has agreed that a checkout is looked at,
-    and `observe` what code has seen in sessions.
+    and `observe` what code has seen in sessions. `recall_notes` finds what other clients have noted
+    themselves: query, worktree, client, limit.
     """
 
     sessions: SessionService
@@ -120,6 +123,7 @@ class Gatherer:
     is_running: IsRunning = lambda session: False
     may_look: MayLook = lambda worktree: False
     observe: Observe | None = None
+    recall_notes: RecallNotes | None = None
 
     async def gather(self, wanted: BundleRequest) -> Gathered:
         judged = await self._find_judged(wanted)
@@ -155,7 +159,7 @@ class Gatherer:
             seen=seen,
             missing=await off_loop(_list_missing, paths, wanted.place),
             fence_key=self.fence_key,
-            recalled=await self._recall(judged, request),
+            recalled=await self._recall(wanted, judged, request),
         )
 
     async def _find_conversation(
@@ -357,12 +361,13 @@ class Gatherer:
         return await off_loop(choose_seen, digests, wanted.place, branch)
 
     async def _recall(
-        self, judged: JudgedContext | None, request: LastRequest | None
+        self, wanted: BundleRequest, judged: JudgedContext | None, request: LastRequest | None
     ) -> tuple[RecalledMemory, ...]:
         """About the work, then about the request: one query for both would hide answers."""
         if self.recall is None:
             return ()
         recalled: dict[str, RecalledMemory] = {}
+        noted: dict[str, RecalledMemory] = {}
         for query in _list_queries(judged, request):
             for found in await self.recall(query, limit=RECALLED):
                 if found.relevance < MIN_RELEVANCE:
@@ -370,7 +375,20 @@ class Gatherer:
                 # What both queries find stands where the second one finds it.
                 first = recalled.pop(found.memory.id, None)
                 recalled[found.memory.id] = first or _make_recalled(found)
-        return tuple(recalled.values())
+            for found in await self._recall_notes(wanted, query):
+                noted[found.memory.id] = _make_recalled_note(found)
+        return (*recalled.values(), *noted.values())
+
+    async def _recall_notes(self, wanted: BundleRequest, query: str) -> Sequence[Any]:
+        """Of other clients' own memory, where the person has agreed that a checkout is looked at;
+        without a client nobody knows which of it is loaded already.
+        """
+        place = wanted.worktree
+        if self.recall_notes is None or place is None or wanted.client is None:
+            return ()
+        if not self.may_look(place):
+            return ()
+        return await off_loop(self.recall_notes, query, place, wanted.client, NOTES_RECALLED)
 
 
 def _list_queries(judged: JudgedContext | None, request: LastRequest | None) -> list[str]:
@@ -462,4 +480,15 @@ def _make_recalled(found: Any) -> RecalledMemory:
         by=memory.source_type,
         learned_at=memory.created_at,
         category=memory.category or "",
+    )
+
+
+def _make_recalled_note(found: Any) -> RecalledMemory:
+    """What another client has noted itself; its date is that of the file."""
+    memory = found.memory
+    return RecalledMemory(
+        text=memory.content,
+        source=f"{memory.id}, relevance {found.relevance:.2f}",
+        by=f"by {found.by}",
+        learned_at=memory.created_at,
     )

@@ -30,7 +30,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.bundles.gathering import IsRunning, Load, MayLook, Observe, Recall
+    from holdfast.bundles.gathering import (
+        IsRunning,
+        Load,
+        MayLook,
+        Observe,
+        Recall,
+        RecallNotes,
+    )
     from holdfast.sessions.model import Session
     from holdfast.sessions.service import SessionService
     from holdfast.storage.journal import Journal
@@ -103,12 +110,22 @@ class BundleService:
         is_running: IsRunning = lambda session: False,
         may_look: MayLook = lambda worktree: False,
         observe: Observe | None = None,
+        recall_notes: RecallNotes | None = None,
     ):
         self.journal, self.sessions, self.load = journal, sessions, load
         self.native_ids, self.text_limit, self.now = native_ids, text_limit, now
         self.fence_key = fence_key
         self.gatherer = Gatherer(
-            sessions, load, recall, tuple(rules), now, fence_key, is_running, may_look, observe
+            sessions,
+            load,
+            recall,
+            tuple(rules),
+            now,
+            fence_key,
+            is_running,
+            may_look,
+            observe,
+            recall_notes,
         )
 
     # --- building ---------------------------------------------------------------------------------

@@ -144,6 +144,20 @@ def find_value(value: Any, *keys: str) -> Any:
     return value
 
 
+def list_values(value: Any) -> list[str]:
+    """The texts of a list in a client's settings; one that is written alone counts as well."""
+    found = value if isinstance(value, list) else [value]
+    return [text for text in found if isinstance(text, str)]
+
+
+def describe_tool_limits(
+    off: Sequence[str], only: Sequence[str] | None, tools: Sequence[str]
+) -> str:
+    """Which of our tools two lists of a client keep from its agents; empty where none."""
+    hidden = [tool for tool in tools if tool in off or (only is not None and tool not in only)]
+    return ", ".join(hidden)
+
+
 def find_text(path: str) -> str:
     """The same as a text; empty where it is missing or unreadable."""
     try:

@@ -485,3 +485,37 @@ async def test_the_diff_page_has_a_sentence_for_every_kind_of_file(
         repo.git("restore", "src/models.py")
 
     assert words in await screen.get(f"/?applet=git-diff&{query}")
+
+
+# --- the clients' own memory ----------------------------------------------------------------------
+
+
+async def test_the_clients_memory_is_shown_with_what_is_stale(screen: Screen, repo: Repo):
+    repo.write("CLAUDE.md", "- <b>see</b> `README.md`\n- `src/retry.py` retries\n")
+    repo.git("rm", "-q", "README.md")
+    repo.commit("remove")
+
+    shown = await screen.get("/console/workstreams/memory")
+
+    assert "2 notes name files, 1 gone, 0 symbols changed" in shown
+    assert "CLAUDE.md:1" in shown
+    assert "deleted in" in shown
+    assert "<b>see" not in shown
+    assert 'hx-get="/console/workstreams/memory"' in await screen.get("/workstreams")
+
+
+async def test_the_clients_memory_is_shown_where_notes_are_off(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("SHARED_CONTEXT_ENABLED", raising=False)
+    async for screen in open_screen(repo.folder):
+        assert "No client keeps a memory" in await screen.get("/console/workstreams/memory")
+        assert 'hx-get="/console/workstreams/memory"' in await screen.get("/workstreams")
+
+
+async def test_without_a_repository_there_is_no_memory_to_check(tmp_path: Path):
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    async for screen in open_screen(folder):
+        answer = await screen.client.get("/console/workstreams/memory")
+        assert answer.status_code == 204

@@ -88,3 +88,13 @@ def describe_outcome(tool: object, response: object) -> dict[str, Any]:
 
 def reply(event_name: str, text: str) -> str:
     return reply_in_common(event_name, text)
+
+
+def name_project(folder: str) -> str:
+    """As the client does: a dash for each unit of UTF-16 that is no letter or digit of ASCII."""
+    chars = []
+    for char in folder:
+        is_kept = char.isascii() and char.isalnum()
+        units = len(char.encode("utf-16-le", "surrogatepass")) // 2
+        chars.append(char if is_kept else "-" * units)
+    return "".join(chars)

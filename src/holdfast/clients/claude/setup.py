@@ -19,10 +19,12 @@ from holdfast.clients.setup import (
     SetupPlace,
     find_settings,
     find_value,
+    list_values,
     make_groups,
     make_hook_commands,
     make_portable_hook_commands,
 )
+from holdfast.ground.patterns import compile_later
 
 PROGRAM = "claude"
 OLDEST = (2, 0)
@@ -31,7 +33,11 @@ MOVED_BY: tuple[str, ...] = ("CLAUDE_CONFIG_DIR",)
 APPROVES_TOOLS = True
 LIST_COMMAND = ("mcp", "list")
 MATCHERS = {"PreToolUse": "Edit|Write|MultiEdit|NotebookEdit|mcp__holdfast__.*"}
-HOOKS_OFF = "Claude Code runs no hooks at all: remove disableAllHooks from its settings.json"
+HOOKS_OFF = "Claude Code runs no hooks at all: remove disableAllHooks from {}"
+DENIED = "Claude Code keeps agents off Holdfast: remove {!r} from permissions.deny in {}"
+REJECTED = "Claude Code rejects the server of Holdfast: take it out of disabledMcpjsonServers in {}"
+SERVER_OFF = "Claude Code has the server of Holdfast disabled here: enable it in /mcp"
+_DENIES_US = compile_later(rf"mcp__(?:{SERVER}(?:__.*|\*)?|\*)(?:\(.*\))?")
 NOT_TRUSTED = 'Claude Code asks once whether you trust this folder: choose "Yes"'
 TIMEOUT_SECONDS = 10  # at the end of a session it would stop a hook after 1.5 otherwise
 
@@ -71,13 +77,28 @@ def is_connected(output: str) -> bool | None:
 
 
 def list_left(place: SetupPlace) -> list[str]:
-    left = []
-    settings = find_settings(config_file.parse_json, _settings(place))
-    if settings.get("disableAllHooks"):
-        left.append(HOOKS_OFF)
+    left = _list_blocks(place)
     projects = find_settings(config_file.parse_json, _state(place)).get("projects")
+    if SERVER in list_values(find_value(projects, place.worktree, "disabledMcpServers")):
+        left.append(SERVER_OFF)
     if not _is_trusted(projects, place.worktree):
         left.append(NOT_TRUSTED)
+    return left
+
+
+def _list_blocks(place: SetupPlace) -> list[str]:
+    """What keeps agents off our hooks and tools, in the person's settings and in this folder's."""
+    left = []
+    inside = os.path.join(place.worktree, ".claude")
+    paths = [os.path.join(inside, name) for name in ("settings.json", "settings.local.json")]
+    for path in (_settings(place), *paths):
+        settings = find_settings(config_file.parse_json, path)
+        if settings.get("disableAllHooks"):
+            left.append(HOOKS_OFF.format(path))
+        denied = list_values(find_value(settings, "permissions", "deny"))
+        left += [DENIED.format(rule, path) for rule in denied if _DENIES_US.fullmatch(rule)]
+        if SERVER in list_values(settings.get("disabledMcpjsonServers")):
+            left.append(REJECTED.format(path))
     return left
 
 

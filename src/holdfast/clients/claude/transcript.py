@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import os
 
-from holdfast.clients.claude import NOTIFICATION, describe_outcome
+from holdfast.clients.claude import NOTIFICATION, describe_outcome, name_project
 from holdfast.clients.contract import RESTORED, describe_agent, make_key
 from holdfast.clients.transcript import (
     CUT_OFF,
@@ -94,7 +94,7 @@ def list_transcripts(
 ) -> Iterable[TranscriptFile]:
     base = environment.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
     projects = os.path.join(base, "projects")
-    name = _name_project(folder)
+    name = name_project(folder)
     paths = []
     for other in list_names(projects):
         if other.startswith(name[:FOLDER_CHARS]):
@@ -103,16 +103,6 @@ def list_transcripts(
         TranscriptFile(os.path.basename(path).removesuffix(".jsonl"), path, changed_at)
         for changed_at, path in list_changed(paths, since)
     ]
-
-
-def _name_project(folder: str) -> str:
-    """As the client does: a dash for each unit of UTF-16 that is no letter or digit of ASCII."""
-    chars = []
-    for char in folder:
-        is_kept = char.isascii() and char.isalnum()
-        units = len(char.encode("utf-16-le", "surrogatepass")) // 2
-        chars.append(char if is_kept else "-" * units)
-    return "".join(chars)
 
 
 def identify(found: TranscriptFile, folder: str) -> bool:

@@ -22,9 +22,11 @@ from holdfast.clients.setup import (
     OwnFile,
     SetupPlace,
     TomlTable,
+    describe_tool_limits,
     find_settings,
     find_text,
     find_value,
+    list_values,
     make_groups,
     make_hook_commands,
 )
@@ -38,7 +40,15 @@ LIST_COMMAND = None
 MATCHERS = {"PreToolUse": "apply_patch"}
 TIMEOUT_SECONDS = 10
 BRIEF, BRIEF_SECONDS = ("SessionEnd", "Interrupt"), 3  # it warns at every start of a longer one
-HOOKS_OFF = "Codex runs no hooks at all: remove `hooks = false` from its config.toml"
+HOOKS_OFF = "Codex runs no hooks at all: remove `hooks = false` from"
+SERVER_OFF = "Codex has the server of Holdfast disabled: remove `enabled = false` in {}"
+TOOLS_OFF = (
+    "Codex keeps agents off tools of Holdfast ({}): see enabled_tools and disabled_tools in {}"
+)
+NO_MEMORIES = (
+    "Codex makes no memories of sessions that use tools such as those of Holdfast: "
+    "remove `disable_on_external_context` from {}"
+)
 NOT_TRUSTED = (
     'Codex asks once to trust the hooks when you start it: choose "Trust all and continue"'
 )
@@ -85,12 +95,33 @@ def is_connected(output: str) -> bool | None:
 
 def list_left(place: SetupPlace) -> list[str]:
     config = find_settings(toml_file.parse_toml, _config(place))
-    if find_value(config, "features", "hooks") is False:
-        return [HOOKS_OFF]
+    blocks = _list_blocks(place)
+    if any(block.startswith(HOOKS_OFF) for block in blocks):
+        return blocks
     state = find_value(config, "hooks", "state") or {}
     if all(_is_trusted(place, event, state) for event in MOMENTS):
-        return []
-    return [NOT_TRUSTED]
+        return blocks
+    return [*blocks, NOT_TRUSTED]
+
+
+def _list_blocks(place: SetupPlace) -> list[str]:
+    """What keeps agents off our hooks and tools, in the person's settings and in this folder's."""
+    left = []
+    for path in (_config(place), os.path.join(place.worktree, ".codex", "config.toml")):
+        config = find_settings(toml_file.parse_toml, path)
+        if find_value(config, "features", "hooks") is False:
+            left.append(f"{HOOKS_OFF} {path}")
+        server = find_value(config, "mcp_servers", SERVER) or {}
+        if find_value(server, "enabled") is False:
+            left.append(SERVER_OFF.format(path))
+        only = find_value(server, "enabled_tools")
+        off = list_values(find_value(server, "disabled_tools"))
+        hidden = describe_tool_limits(off, None if only is None else list_values(only), place.tools)
+        if hidden:
+            left.append(TOOLS_OFF.format(hidden, path))
+        if find_value(config, "memories", "disable_on_external_context"):
+            left.append(NO_MEMORIES.format(path))
+    return left
 
 
 def _is_trusted(place: SetupPlace, event: str, state: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from typing import Any
 
 from holdfast.clients import commands, config_file
 from holdfast.clients.gemini import MOMENTS, NAME
@@ -16,8 +17,10 @@ from holdfast.clients.setup import (
     Member,
     OwnFile,
     SetupPlace,
+    describe_tool_limits,
     find_settings,
     find_value,
+    list_values,
     make_groups,
     make_hook_commands,
 )
@@ -30,7 +33,13 @@ APPROVES_TOOLS = True
 LIST_COMMAND = ("mcp", "list")
 MATCHERS = {"AfterTool": "replace|write_file"}
 TIMEOUT_MILLISECONDS = 10_000
-HOOKS_OFF = "Gemini CLI runs no hooks at all: remove hooksConfig.enabled from its settings.json"
+HOOKS_OFF = "Gemini CLI runs no hooks at all: remove hooksConfig.enabled from {}"
+OURS_OFF = "Gemini CLI runs no hooks of Holdfast: take them out of hooksConfig.disabled in {}"
+SERVER_OFF = "Gemini CLI leaves out the server of Holdfast: see mcp.allowed and mcp.excluded in {}"
+TOOLS_OFF = (
+    "Gemini CLI keeps agents off tools of Holdfast ({}): see includeTools, excludeTools and "
+    "tools.exclude in {}"
+)
 NOT_TRUSTED = (
     "Gemini CLI switches everything off in a folder that it does not trust: "
     'start it here once and choose "Trust folder"'
@@ -66,14 +75,41 @@ def is_connected(output: str) -> bool | None:
 
 
 def list_left(place: SetupPlace) -> list[str]:
-    left = []
+    left = _list_blocks(place)
     settings = find_settings(config_file.parse_json, _settings(place))
-    if find_value(settings, "hooksConfig", "enabled") is False:
-        left.append(HOOKS_OFF)
     asks_for_trust = find_value(settings, "security", "folderTrust", "enabled") is not False
     if asks_for_trust and not _is_trusted(place):
         left.append(NOT_TRUSTED)
     return left
+
+
+def _list_blocks(place: SetupPlace) -> list[str]:
+    """What keeps agents off our hooks and tools, in the person's settings and in this folder's."""
+    left = []
+    for path in (_settings(place), os.path.join(place.worktree, ".gemini", "settings.json")):
+        settings = find_settings(config_file.parse_json, path)
+        disabled = list_values(find_value(settings, "hooksConfig", "disabled"))
+        if find_value(settings, "hooksConfig", "enabled") is False:
+            left.append(HOOKS_OFF.format(path))
+        if SERVER in disabled:
+            left.append(OURS_OFF.format(path))
+        allowed = find_value(settings, "mcp", "allowed")
+        is_left_out = allowed is not None and SERVER not in list_values(allowed)
+        if is_left_out or SERVER in list_values(find_value(settings, "mcp", "excluded")):
+            left.append(SERVER_OFF.format(path))
+        hidden = _find_hidden_tools(settings, place)
+        if hidden:
+            left.append(TOOLS_OFF.format(hidden, path))
+    return left
+
+
+def _find_hidden_tools(settings: dict[str, Any], place: SetupPlace) -> str:
+    server = find_value(settings, "mcpServers", SERVER)
+    only = find_value(server, "includeTools")
+    off = list_values(find_value(server, "excludeTools"))
+    excluded = list_values(find_value(settings, "tools", "exclude"))
+    off += [name.removeprefix(f"mcp_{SERVER}_") for name in excluded]
+    return describe_tool_limits(off, None if only is None else list_values(only), place.tools)
 
 
 def _is_trusted(place: SetupPlace) -> bool:

@@ -6,9 +6,11 @@ them in the settings is never written, because the two generations of OpenCode w
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 import re
+from typing import Any
 
 from holdfast.clients import commands, config_file
 from holdfast.clients.opencode import MOMENTS, NAME
@@ -20,6 +22,8 @@ from holdfast.clients.setup import (
     Member,
     OwnFile,
     SetupPlace,
+    find_settings,
+    find_value,
     make_hook_commands,
 )
 from holdfast.ground.patterns import compile_later
@@ -34,6 +38,8 @@ LIST_COMMAND = ("mcp", "list", "--pure")
 SETTINGS = ("opencode.json", "opencode.jsonc")
 EMPTY = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'  # as OpenCode itself begins one
 TIMEOUT_MILLISECONDS = 20_000
+SERVER_OFF = "OpenCode has the server of Holdfast disabled: set mcp.holdfast.enabled in {}"
+TOOLS_OFF = "OpenCode keeps agents off tools of Holdfast: remove {!r} in {}"
 PLUGIN = os.path.join(os.path.dirname(__file__), "plugin.js")
 
 _COLOUR = compile_later(r"\x1b\[[0-9;]*m")
@@ -90,8 +96,28 @@ def is_connected(output: str) -> bool | None:
 
 
 def list_left(place: SetupPlace) -> list[str]:
-    """It trusts what is in its folder."""
-    return []
+    """It trusts what is in its folder; what keeps agents off our tools is named."""
+    left = []
+    inside = [place.worktree, os.path.join(place.worktree, ".opencode")]
+    folders = [_in_folder(place), *inside]
+    for path in [os.path.join(folder, name) for folder in folders for name in SETTINGS]:
+        settings = find_settings(config_file.parse_json, path)
+        if find_value(settings, "mcp", SERVER, "enabled") is False:
+            left.append(SERVER_OFF.format(path))
+        rules = find_value(settings, "tools")
+        left += [TOOLS_OFF.format(rule, path) for rule in _list_rules(rules, False, place)]
+        rules = find_value(settings, "permission")
+        left += [TOOLS_OFF.format(rule, path) for rule in _list_rules(rules, "deny", place)]
+    return left
+
+
+def _list_rules(rules: Any, refusal: object, place: SetupPlace) -> list[str]:
+    """The patterns that refuse one of our tools."""
+    if not isinstance(rules, dict):
+        return []
+    tools = [f"{SERVER}_{tool}" for tool in place.tools]
+    refused = [str(pattern) for pattern, value in rules.items() if value == refusal]
+    return [pattern for pattern in refused if fnmatch.filter(tools, pattern)]
 
 
 def make_plugin(shim: str) -> str:

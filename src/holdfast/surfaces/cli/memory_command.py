@@ -13,11 +13,14 @@ import click
 
 from holdfast.app import App
 from holdfast.ground import clock
+from holdfast.ground.text import cut
 from holdfast.memories import rules
 from holdfast.memories.model import Memory, MemoryMatch
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.running import Group, Output, prints, run_write
+from holdfast.surfaces.cli.running import Group, Output, here, prints, run_write
+from holdfast.usecases.client_memory import NoteMatch
 
+NOTE_CHARS = 200
 NOTHING = "Nothing that answers this is remembered."
 NONE = "Nothing is remembered yet. Keep a statement with `holdfast memory remember TEXT`."
 
@@ -90,8 +93,9 @@ def recall(
     """Show what answers a question, best first"""
     question = " ".join(words)
     found = app.run(
-        app.scope.memories.recall(
+        app.recall(
             question,
+            worktree=here(),
             limit=limit,
             min_relevance=min_relevance,
             namespace=namespace,
@@ -182,8 +186,12 @@ def export(app: App, file: str) -> Output:
     return Output({"exported": count, "file": file}, f"Exported {count:,} to {file}.")
 
 
-def _describe_match(match: MemoryMatch) -> str:
+def _describe_match(match: MemoryMatch | NoteMatch) -> str:
+    """A note of a client's own memory has no id: it is said where it stands."""
     text = wording.format_memory(match.memory)
+    if isinstance(match, NoteMatch):
+        day = f"{match.memory.created_at:%Y-%m-%d}"
+        text = f"[said] by {match.by}, {day}  {cut(match.memory.content, NOTE_CHARS)}"
     return f"{text}  ({match.relevance:.0%})"
 
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "why": "Explain the last bundle: source, verdict, what was cut",
     "round": "Collect the views of four roles on one topic, in turn",
     "memory": "Remember statements and recall them by a question",
+    "check": "Check what the clients remember themselves",
     "forget": "Erase what should never have been stored",
     "status": "Show what is stored, and what each client costs",
     "doctor": "Try whether every client reaches Holdfast",

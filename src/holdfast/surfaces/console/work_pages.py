@@ -5,6 +5,7 @@ run again, and the switch of the notes.
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -12,10 +13,12 @@ from fastapi.responses import JSONResponse
 
 from holdfast.bundles.model import PHASES
 from holdfast.errors import HoldfastError, InvalidValueError, NoWorkingTreeError
+from holdfast.surfaces import memory_wording
 from holdfast.surfaces.console import bundle_view, work_view
 from holdfast.surfaces.console.notes_switch import NotesSwitch, find_switch, find_switch_where_off
 from holdfast.surfaces.http import bodies
 from holdfast.usecases import sharing
+from holdfast.usecases.client_memory import check_memory
 from holdfast.workstreams.errors import NoRepositoryError, ProofNotFoundError, SharedContextOffError
 from holdfast.workstreams.service import WorkstreamService
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 NAME_CHARS = 1_000  # beyond what a workstream may be called; only to stop reading
 OTHERS_SHOWN = 20
+MEMORY_SHOWN = 10
 BODY_BYTES = 1_000
 Name = Annotated[str, Query(max_length=NAME_CHARS)]
 Phase = Literal["planning", "implementation"]
@@ -56,6 +60,7 @@ def add_work(router: APIRouter, console: Console) -> None:
     _add_pieces(router, console)
     _add_proofs(router, console)
     _add_switch(router, console)
+    _add_memory(router, console)
 
 
 # --- the screen -----------------------------------------------------------------------------------
@@ -249,3 +254,28 @@ def _find_repository_name(folder: str) -> str:
     if name is None:
         raise NoRepositoryError(folder)
     return name
+
+
+# --- the clients' own memory ----------------------------------------------------------------------
+
+
+def _add_memory(router: APIRouter, console: Console) -> None:
+    @router.get("/console/workstreams/memory")
+    async def show_memory(request: Request) -> Response:
+        """What the clients remember themselves about this checkout; also where notes are off."""
+        folder = console.app.served_worktree
+        if folder is None:
+            return Response(status_code=204)
+        try:
+            check = await asyncio.to_thread(check_memory, folder, os.environ)
+        except NoRepositoryError:
+            return Response(status_code=204)
+        values: dict[str, Any] = {
+            "check": check,
+            "summary": memory_wording.describe_counts(check.counts),
+            "extent": memory_wording.describe_extent(check),
+            "stale": memory_wording.list_shown(check, folder)[:MEMORY_SHOWN],
+            "problems": memory_wording.list_problems(check, folder),
+            "verdicts": work_view.VERDICTS,
+        }
+        return await asyncio.to_thread(console.shell.render, "_memory.html", request, **values)

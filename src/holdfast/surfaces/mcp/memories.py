@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FIELDS = (
     *("id", "content", "category", "source_type", "confidence", "relevance"),
-    *("expires_at", "created_at", "erased_at"),
+    *("expires_at", "created_at", "erased_at", "verdict", "by"),
 )
 MEMORY_CHARS = 1_000
 AROUND_LIST = 400  # characters of an answer beside its list
@@ -64,7 +64,12 @@ async def remember(call: Call) -> Answer:
 
 async def recall(call: Call) -> Answer:
     limits = call.pick(*QUESTION)
-    found = await call.scope.memories.recall(call.arguments["query"], **limits)
+    found = await call.app.recall(
+        call.arguments["query"],
+        worktree=call.caller.worktree,
+        client=call.caller.client,
+        **limits,
+    )
     if not found:
         return make_answer({"memories": []}, wording.describe_memories, (), NOTHING)
     return _answer_list(call, [match.to_dict() for match in found])

@@ -118,12 +118,20 @@ def describe_memories(data: Data) -> str:
 def write_memory(memory: Data) -> str:
     if memory.get("erased_at"):
         return f"Memory {memory['id']} was erased at {memory['erased_at']}."
+    if memory.get("by"):
+        return _write_note(memory)
     facts = [memory.get("category"), memory.get("source_type")]
     facts += [f"{name} {memory[name]}" for name in ("confidence", "relevance") if name in memory]
     if memory.get("expires_at"):
         facts.append(f"expires {memory['expires_at']}")
     listed = ", ".join(_on_one_line(fact) for fact in facts if fact)
     return f"Memory {memory['id']} ({listed}): {_on_one_line(memory['content'])}"
+
+
+def _write_note(memory: Data) -> str:
+    """What another client has noted itself, with the day of its file."""
+    mark = f"[said] by {_on_one_line(memory['by'])}, {memory['created_at'][:10]}"
+    return f"{mark}, relevance {memory['relevance']}: {_on_one_line(memory['content'])}"
 
 
 # --- the repository's notes -----------------------------------------------------------------------
