@@ -140,17 +140,21 @@ function makeSessions(directory, findParent) {
     }
   }
 
-  // Queue a call; its answer may bring our text for the model and the name of our session.
-  function send(session, event, facts) {
+  // Queue a call; its answer may bring our text for the model and the name of our session. A notice
+  // is for the model of the one who acts, which may be a subagent.
+  function send(session, event, facts, actor = session) {
     const payload = describe(session, event, facts)
-    const done = queue.then(() => callHook(payload)).then((answer) => take(session, answer))
+    const done = queue.then(() => callHook(payload)).then((answer) => take(session, answer, actor))
     queue = done
     return done
   }
 
-  function take(session, answer) {
+  function take(session, answer, actor) {
     latest = session.id
     session.isUsed = true
+    if (typeof answer.notice === "string" && answer.notice) {
+      actor.notices = [...(actor.notices ?? []), answer.notice]
+    }
     if (typeof answer.session_id === "string") session.ours = answer.session_id
     if (typeof answer.text !== "string" || !answer.text) return
     session.text = answer.text
@@ -175,26 +179,27 @@ function makeSessions(directory, findParent) {
     session.source = undefined
     session.answer = undefined
     if (source) await limit(queue, TEXT_MS)
-    const asked = send(session, "chat.message", {
+    session.asked = send(session, "chat.message", {
       prompt_id: message.id,
       prompt: typed ?? words.map((part) => part.text).join("\n\n"),
       agent: message.agent,
       source,
     })
-    if (source) await limit(asked, TEXT_MS)
+    if (source) await limit(session.asked, TEXT_MS)
   }
 
   // Our text goes into every request in the same bytes, so that the model's cache holds.
   async function addText(id, system) {
     const session = sessions.get(id)
-    if (!session || session.parent || system[0]?.startsWith(TITLE)) return
+    if (!session || system[0]?.startsWith(TITLE)) return
     if (session.isSummarizing) {
       session.isSummarizing = false
       return
     }
     if (session.asked) await limit(session.asked, TEXT_MS)
     session.asked = undefined
-    if (session.text) system.push(session.text)
+    if (session.text && !session.parent) system.push(session.text)
+    system.push(...(session.notices ?? []))
   }
 
   // A call of one of our tools means the session that it is made in.
@@ -216,13 +221,10 @@ function makeSessions(directory, findParent) {
 
   async function takeEdit(id, tool, callID, given) {
     const session = await findRoot(id)
-    const agent = id === session.id ? {} : { agent_id: id, agent_type: sessions.get(id)?.agent }
-    send(session, "tool.execute.before", {
-      tool_name: tool,
-      tool_use_id: callID,
-      tool_input: given,
-      ...agent,
-    })
+    const actor = sessions.get(id) ?? session
+    const agent = id === session.id ? {} : { agent_id: id, agent_type: actor.agent }
+    const facts = { tool_name: tool, tool_use_id: callID, tool_input: given, ...agent }
+    actor.asked = send(session, "tool.execute.before", facts, actor)
   }
 
   function takeEvent(type, properties) {

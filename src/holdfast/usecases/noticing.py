@@ -1,0 +1,144 @@
+"""Telling a client's model what was decided about exactly this, at a prompt or with an edit.
+
+This is the path of hooks that an agent waits for. Where nobody shares notes it costs a look at a
+small file, and else what an index holds that was made before; only where notes, settings or HEAD
+have changed since is it made again, within a limit.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.clients.contract import PROMPT
+from holdfast.ground import files
+from holdfast.ground.worktree import find_head
+from holdfast.usecases.capture import FLAG
+from holdfast.usecases.location import locate_worktree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from holdfast.clients.contract import HookEvent, HookMoment
+    from holdfast.ground.settings import Settings
+    from holdfast.notices.model import Edit, Match, NoticeIndex
+    from holdfast.notices.store import IndexFile
+
+FILE_BYTES = 200_000
+ADDED_LINES = 20_000
+
+
+def make_notice(
+    settings: Settings,
+    moment: HookMoment,
+    event: HookEvent | None,
+    make_index: Callable[[IndexFile, str], NoticeIndex | None],
+) -> str:
+    """What the model is told now; empty where nothing concerns it, or it was told before."""
+    from holdfast.notices.store import ToldFile
+
+    client, origin = moment.client, moment.origin
+    worktree = locate_worktree(origin.cwd)
+    if worktree is None or not os.path.isdir(worktree):
+        return ""
+    look = _make_look(moment, event, worktree)
+    if look is None:
+        return ""
+    file = open_index(settings, worktree)
+    index = file.find() or make_index(file, worktree)
+    found = look(index) if index else []
+    if not found:
+        return ""
+    told = ToldFile(settings.home, client.NAME, origin.native_id)
+    matches = told.leave_out_told(found)
+    if not matches:
+        return ""
+    return _tell(told, matches, {"worktree": worktree, "hook": moment.event_name})
+
+
+def _tell(told: Any, matches: list[Match], facts: dict[str, Any]) -> str:
+    import time
+
+    from holdfast.notices.wording import write_notice
+
+    text, shown = write_notice(matches, time.gmtime().tm_year)
+    if not told.claim(shown, {**facts, "chars": len(text)}):
+        return ""
+    return text
+
+
+def open_index(settings: Settings, worktree: str) -> IndexFile:
+    """By what it depends on and is not a file of."""
+    from holdfast.notices.store import IndexFile
+
+    head, _ = find_head(worktree)
+    flag = os.environ.get(FLAG, "")
+    who = (settings.database, settings.workspace, settings.developer)
+    return IndexFile(settings.home, worktree, head, flag, *who)
+
+
+# --- what happens now -----------------------------------------------------------------------------
+
+
+def _make_look(
+    moment: HookMoment, event: HookEvent | None, worktree: str
+) -> Callable[[NoticeIndex], list[Match]] | None:
+    """None where there is nothing to look at: only a person's own words are a prompt."""
+    from holdfast.notices import matching
+
+    if moment.kind == PROMPT:
+        is_typed = event is not None and event.role == "user" and not event.parts
+        if event is None or not is_typed:
+            return None
+        prompt = event.content
+        return lambda index: matching.match_prompt(prompt, index)
+    edits = list_edits(moment.payload, moment.origin.cwd, worktree)
+    if not edits:
+        return None
+    return lambda index: matching.match_edits(edits, index)
+
+
+def list_edits(payload: Mapping[str, Any], cwd: str, worktree: str) -> list[Edit]:
+    """Of the files in this working tree."""
+    from holdfast.clients.edits import list_edits as list_raw_edits
+    from holdfast.notices.model import Edit
+
+    edits = []
+    for path, old, new in list_raw_edits(payload):
+        inside = _find_inside(path, cwd, worktree)
+        if inside is None:
+            continue
+        before = _read_file(os.path.join(worktree, inside)) if old is None else old
+        old_lines = before.split("\n")[:ADDED_LINES]
+        new_lines = new.split("\n")[:ADDED_LINES]
+        added = frozenset(new_lines).difference(old_lines)
+        removed = frozenset(old_lines).difference(new_lines)
+        gone = "\n".join(line for line in old_lines if line in removed)
+        edits.append(Edit(inside, new, added, gone))
+    return edits
+
+
+def _find_inside(path: str, cwd: str, worktree: str) -> str | None:
+    """From the top of the tree; None for what is elsewhere, or in git's own folder."""
+    try:
+        real = os.path.realpath(os.path.join(cwd, path))
+    except (OSError, ValueError):
+        return None
+    root = worktree.rstrip(os.sep) + os.sep
+    if not real.startswith(root):
+        return None
+    inside = real[len(root) :].replace(os.sep, "/")
+    return None if inside.split("/")[0] == ".git" else inside
+
+
+def _read_file(path: str) -> str:
+    """The beginning of a file as it is; nothing where there is none."""
+    try:
+        fd = files.open_regular(path, os.O_RDONLY)
+        try:
+            return os.read(fd, FILE_BYTES).decode("utf-8", "replace")
+        finally:
+            os.close(fd)
+    except Exception:  # missing, or not a file
+        return ""
