@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Stamp = list[Any]
 
 VERSION = 1
+END = b"end"  # a torn one does not have it
 FOLDER, TOLD = "notices", "told"
 INDEX_BYTES = 32 << 20
 TOLD_BYTES = 4 << 20
@@ -69,9 +70,9 @@ class IndexFile:
         """None where it has to be made."""
         try:
             data = files.find_bytes(self.path, max_bytes=INDEX_BYTES)
-            head, *lines = (data or b"").split(b"\n")
+            head, *lines, end = (data or b"").split(b"\n")
             found = json.loads(head)
-            if not _is_usable(found, len(lines)):
+            if end != END or not _is_usable(found, len(lines)):
                 return None
             return NoticeIndex(found["terms"], Entries(lines))
         except (OSError, HoldfastError, ValueError, KeyError, TypeError, RecursionError):
@@ -100,11 +101,11 @@ class IndexFile:
         }
         lines = [json.dumps(line, ensure_ascii=False) for line in (head, *entries)]
         files.private_folder(self.folder)
-        files.write_atomic(self.path, "\n".join(lines).encode("utf-8", "replace"))
+        data = "\n".join(lines).encode("utf-8", "replace")
+        files.write_atomic(self.path, data + b"\n" + END)
 
 
 def _is_usable(found: dict[str, Any], lines: int) -> bool:
-    """A torn one has fewer lines than it says."""
     if found["version"] != VERSION or found["entries"] != lines:
         return False
     now = time.time()
@@ -184,7 +185,7 @@ def list_told(home: str, worktree: str | None = None) -> list[dict[str, Any]]:
     for name in _list_names(folder):
         found += _read_lines(os.path.join(folder, name))
     here = [line for line in found if worktree in (None, line.get("worktree"))]
-    return sorted(here, key=_read_moment, reverse=True)
+    return sorted(here, key=read_moment, reverse=True)
 
 
 def remove_unused(home: str) -> None:
@@ -228,7 +229,7 @@ def _read_lines(path: str) -> Iterator[dict[str, Any]]:
             yield found
 
 
-def _read_moment(line: dict[str, Any]) -> float:
+def read_moment(line: dict[str, Any]) -> float:
     at = line.get("at")
     return float(at) if isinstance(at, int | float) else 0.0
 

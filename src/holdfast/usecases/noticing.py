@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from holdfast.notices.model import Edit, Match, NoticeIndex
     from holdfast.notices.store import IndexFile
 
+    Look = Callable[[NoticeIndex], list[Match]]
+
 FILE_BYTES = 200_000
 ADDED_LINES = 20_000
 
@@ -46,8 +48,9 @@ def make_notice(
     if look is None:
         return ""
     file = open_index(settings, worktree)
-    index = file.find() or make_index(file, worktree)
-    found = look(index) if index else []
+    found = _look_up(look, file.find())
+    if found is None:
+        found = _look_up(look, make_index(file, worktree))
     if not found:
         return ""
     told = ToldFile(settings.home, client.NAME, origin.native_id)
@@ -55,6 +58,14 @@ def make_notice(
     if not matches:
         return ""
     return _tell(told, matches, {"worktree": worktree, "hook": moment.event_name})
+
+
+def _look_up(look: Look, index: NoticeIndex | None) -> list[Match] | None:
+    """None where there is no index, or one of which a line cannot be read."""
+    try:
+        return look(index) if index else None
+    except (ValueError, KeyError, TypeError, IndexError):
+        return None
 
 
 def _tell(told: Any, matches: list[Match], facts: dict[str, Any]) -> str:
@@ -81,9 +92,7 @@ def open_index(settings: Settings, worktree: str) -> IndexFile:
 # --- what happens now -----------------------------------------------------------------------------
 
 
-def _make_look(
-    moment: HookMoment, event: HookEvent | None, worktree: str
-) -> Callable[[NoticeIndex], list[Match]] | None:
+def _make_look(moment: HookMoment, event: HookEvent | None, worktree: str) -> Look | None:
     """None where there is nothing to look at: only a person's own words are a prompt."""
     from holdfast.notices import matching
 
