@@ -54,7 +54,10 @@ def _read_fields(
 
 
 def _find_original(payload: Mapping[str, Any]) -> str | None:
-    """What a whole file was before, where a hook after the edit says so."""
+    """What a whole file was before, where a hook says so that may come after the edit."""
+    told = _find_text(payload, ("original_content",), TEXT_CHARS)
+    if told is not None:
+        return told
     response = payload.get("tool_response")
     display = response.get("returnDisplay") if isinstance(response, dict) else None
     if not isinstance(display, dict):

@@ -5,8 +5,9 @@
 // broken means that OpenCode goes on without Holdfast.
 
 import { spawn } from "node:child_process"
+import { readFile, stat } from "node:fs/promises"
 import { homedir } from "node:os"
-import { isAbsolute, join } from "node:path"
+import { isAbsolute, join, resolve } from "node:path"
 
 const SHIM = "@SHIM@"
 const SERVER = "holdfast" // what our MCP server is called
@@ -16,6 +17,8 @@ const COMMAND_MS = 5000 // how long after a command its prompt may come
 const HOOK_MS = 10000 // after that a call is stopped
 const END_MS = 1500 // how long the end of OpenCode waits for what was called, and for the last calls
 const ANSWER_CHARS = 1000000
+const FILE_CHARS = 200000 // of a file that is replaced
+const FILE_BYTES = 4000000 // a larger one is not read
 const EDITS = ["edit", "write", "multiedit", "apply_patch", "patch"]
 const TITLE = "You are a title generator" // how OpenCode asks for a title
 
@@ -89,6 +92,19 @@ function guard(callback) {
     } catch {
       return undefined
     }
+  }
+}
+
+// What a file holds before it is replaced: the call of ours runs beside the edit.
+async function readOriginal(directory, given) {
+  if (typeof given.content !== "string" || typeof given.filePath !== "string") return undefined
+  try {
+    const path = resolve(directory, given.filePath)
+    const found = await stat(path)
+    if (!found.isFile() || found.size > FILE_BYTES) return ""
+    return (await readFile(path, "utf8")).slice(0, FILE_CHARS)
+  } catch {
+    return "" // a new one
   }
 }
 
@@ -223,7 +239,9 @@ function makeSessions(directory, findParent) {
     const session = await findRoot(id)
     const actor = sessions.get(id) ?? session
     const agent = id === session.id ? {} : { agent_id: id, agent_type: actor.agent }
-    const facts = { tool_name: tool, tool_use_id: callID, tool_input: given, ...agent }
+    const original = await readOriginal(session.directory, given)
+    const call = { tool_name: tool, tool_use_id: callID, tool_input: given }
+    const facts = { ...call, original_content: original, ...agent }
     actor.asked = send(session, "tool.execute.before", facts, actor)
   }
 
