@@ -7,6 +7,7 @@ is *for* matters less than what it is: "Redis streams for the queue" is about Re
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
 
 TEXT_CHARS = 2_000  # of an entry that are looked at
 TERMS = 20  # of one kind
+NOT_BEFORE_NAME = ("by", "of", "per", "each", "every")  # a word of the trade follows
 CODE = "⟨code⟩"  # in the place of a path or a call
 WHOLE_HEAD = 3  # so many words must all be there
-MOST_HEAD = 0.6  # of more than these, beside the telling ones
+MOST_HEAD = 0.7  # of more than these, beside the telling ones
+WHOLE_TAIL = 0.8  # where nothing in the head is telling
 COMMON_SHARE = 0.03  # of the entries: a word that more have is common here
 COMMON_ENTRIES = 4
 
@@ -52,6 +55,9 @@ _TAIL = compile_later(
     r"\s+(?:instead of|rather than|statt|for|because|since|so that|as|when|while|until|to|in|inside"
     r"|on|at|between|during|behind|für|pour|para|для)\s+|[:;(]|\s[-–—]\s",
     re.IGNORECASE,
+)
+_USES = compile_later(
+    r"\s*(?:use|using|adopt|install|try|switch(?:ing)? to|move to)\b", re.IGNORECASE
 )
 # What a rule forbids: what follows one of these, up to the end of its part of the sentence.
 _FORBIDS = compile_later(
@@ -86,10 +92,8 @@ def describe_entries(
     known = list(entries)
     common = find_common(known)
     places = _list_places(tracked)
-    accepted = _list_accepted_names(known)
-    described = [
-        {**entry, **describe(entry, common, {*declared, *accepted}, places)} for entry in known
-    ]
+    present = {*declared, *_list_accepted_names(known), *_list_own_names(tracked)}
+    described = [{**entry, **describe(entry, common, present, places)} for entry in known]
     return [entry for entry in described if list_lookups(entry)]
 
 
@@ -199,40 +203,49 @@ def _make_phrase(
 ) -> Entry | None:
     """Which words must stand together, and whether one name is enough.
 
-    A name alone is enough where the alternative is nothing else, or where the reason is about it.
+    Where no word of the head is telling, all of them must be there, with those of the tail.
     """
     words = _list_telling(head)
     named = {find_stem(name) for name in _list_packages(head, only_named=True)}
     telling = [word for word in words if word in named or _is_rare(word, common)]
-    if not telling:
+    alone = _list_names(head, tail, because, packages, telling)
+    needed = telling
+    is_weak = not telling or (len(words) == 1 and not alone)
+    if is_weak:
+        needed = words
         words = list(dict.fromkeys([*words, *_list_telling(tail)]))
-        telling = [word for word in words if _is_rare(word, common)]
+        telling = [word for word in words if word in named or _is_rare(word, common)]
         if len(words) < WHOLE_HEAD and not (telling and len(words) > 1):
             return None
-    if not words:
-        return None
-    reasons = {find_stem(word) for word in split_words(because)}
-    names = {find_stem(normalise_name(name)) for name in packages}
-    alone = [word for word in telling if word in names and (len(words) == 1 or word in reasons)]
-    if CODE in f"{head}{tail}":  # the word is about what the code does, and no name
-        alone = []
-    needed = words if len(words) <= WHOLE_HEAD else _list_needed(words, telling)
-    if len(words) == 1 and not alone:
-        return None
-    key = min(telling or words, key=lambda word: (word in COMMON, -len(word)))
+    share = WHOLE_TAIL if is_weak else MOST_HEAD
+    least = len(words) if len(words) <= WHOLE_HEAD else math.ceil(share * len(words))
+    key = min(needed or words, key=lambda word: (word in COMMON, -len(word)))
     return {
         "key": key,
         "said": " ".join(split_words(head)),
         "words": words,
         "needed": needed,
-        "least": len(words) if len(words) <= WHOLE_HEAD else int(MOST_HEAD * len(words) + 0.5),
+        "least": least,
         "telling": bool(telling),
         "alone": alone,
     }
 
 
-def _list_needed(words: Sequence[str], telling: Sequence[str]) -> list[str]:
-    return list(telling) or list(words)
+def _list_names(
+    head: str, tail: str, because: str, packages: Collection[str], telling: Sequence[str]
+) -> list[str]:
+    """Names that are enough by themselves: where the alternative is nothing else, or where the
+    reason is about it. A small word at the beginning is a name only if something is used.
+    """
+    if CODE in f"{head}{tail}":  # the word is about what the code does
+        return []
+    names = {find_stem(normalise_name(name)) for name in packages}
+    reasons = {find_stem(word) for word in split_words(because)}
+    is_only = len(_list_telling(head)) == 1
+    has_mark = not tail or any(char.isupper() for char in head) or _USES.match(head) is not None
+    return [
+        word for word in telling if word in names and ((is_only and has_mark) or word in reasons)
+    ]
 
 
 def _list_telling(text: str) -> list[str]:
@@ -260,7 +273,8 @@ def _list_packages(head: str, *, only_named: bool = False) -> Iterator[str]:
         is_named = name in quoted or before in BEFORE_PACKAGE or behind in BEHIND_PACKAGE
         is_common = name in COMMON or find_stem(name) in COMMON or f"{name}s" in COMMON
         has_capital = at > 0 and written[:1].isupper()
-        is_telling = not is_common and (has_capital or not only_named)
+        is_leading = before in ("", *EMPTY) and before not in NOT_BEFORE_NAME
+        is_telling = not is_common and (has_capital or (is_leading and not only_named))
         if is_named or (is_telling and written not in CODE):
             yield name
 
@@ -280,6 +294,11 @@ def _list_accepted_names(entries: Iterable[Entry]) -> set[str]:
             allowed = _FORBIDS.sub(" ", _INSTEAD_OF.sub(" ", entry["text"][:TEXT_CHARS]))
             names.update(_with_aliases(_list_packages(allowed)))
     return names
+
+
+def _list_own_names(tracked: Iterable[str]) -> set[str]:
+    """What files and folders are called is part of the repository already."""
+    return {step.partition(".")[0].casefold() for path in tracked for step in path.split("/")}
 
 
 def _list_parts(pattern: re.Pattern[str], text: str) -> list[str]:
