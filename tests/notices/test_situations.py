@@ -55,6 +55,18 @@ def test_an_entry_that_concerns_exactly_this_is_told(situation: Situation):
     assert list_told(situation)[:1] == [situation.told]
 
 
+def test_the_first_look_leaves_nothing_out():
+    index = make_index(ENTRIES)
+    prompts = [situation.prompt for situation in SPEAK if situation.prompt]
+    edits = [make_edit(situation) for situation in SPEAK if not situation.prompt]
+
+    assert [text for text in prompts if not index.may_concern(text)] == []
+    left_out = [edit.path for edit in edits if not index.may_concern("\n".join(edit.added))]
+    others = [path for path in left_out if not index.find("p", path)]
+    assert others == ["pyproject.toml"]  # a list of dependencies, which is looked at anyway
+    assert [edit.path for edit in edits if edit.is_list][-1:] == others
+
+
 @pytest.mark.parametrize("situation", SILENT, ids=lambda situation: situation.what)
 def test_nothing_is_told_that_does_not(situation: Situation):
     assert list_told(situation) == []

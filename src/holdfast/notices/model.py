@@ -18,6 +18,13 @@ FILE, SYMBOL, DEPENDENCY, NEW_DEPENDENCY, COMMAND, WORDS = (
     "command",
     "words",
 )
+# Lists of dependencies by their names, or by how these begin or end.
+LISTS = (
+    *("pipfile", "go.mod", "gemfile", "setup.py", "setup.cfg", "pom.xml", "bower.json"),
+    *("package.json", "composer.json", "deno.json", "pyproject.toml", "cargo.toml"),
+)
+LISTS_BEGIN = ("requirements", "constraints", "environment", "build.gradle", "packages.config")
+LISTS_END = (".gemspec", ".csproj")
 REASONS = (FILE, SYMBOL, DEPENDENCY, COMMAND, WORDS, NEW_DEPENDENCY)
 
 
@@ -31,6 +38,12 @@ class Edit:
         self.text = text
         self.added = added
         self.removed = removed
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it may be a list of dependencies."""
+        name = self.path.rpartition("/")[2].casefold()
+        return name in LISTS or name.startswith(LISTS_BEGIN) or name.endswith(LISTS_END)
 
 
 class Match:
@@ -50,6 +63,17 @@ class Match:
         return kind, REASONS.index(self.reason), self.number
 
 
+ANY_DEPENDENCY = "d:*"  # the key of an entry about all of them
+
+
+def _shorten(key: str) -> str:
+    """What all forms of a term begin with: the plural of a word in -y has no y, and what is joined
+    by a hyphen here may have another mark there.
+    """
+    term = key[2:].casefold().removesuffix("y")
+    return term.partition("-")[0] if key.startswith("d:") else term
+
+
 class NoticeIndex:
     """What is looked up at a prompt or an edit: entries by their terms.
 
@@ -59,6 +83,11 @@ class NoticeIndex:
     def __init__(self, terms: Mapping[str, list[int]], entries: Entries):
         self.terms = terms
         self.entries = entries
+
+    def may_concern(self, text: str) -> bool:
+        """A first look without any pattern: most texts have no term in them, in whatever form."""
+        folded = text.casefold()
+        return any(_shorten(key) in folded for key in self.terms if key != ANY_DEPENDENCY)
 
     def find(self, kind: str, term: str) -> list[int]:
         return self.terms.get(f"{kind}:{term}", [])

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from holdfast.ground.patterns import compile_later
-from holdfast.notices.model import ACCEPTED, REJECTED
+from holdfast.notices.model import ACCEPTED, ANY_DEPENDENCY, REJECTED
 from holdfast.notices.vocabulary import (
     ALIASES,
     BEFORE_PACKAGE,
@@ -137,7 +137,7 @@ def list_lookups(entry: Mapping[str, Any]) -> list[str]:
     keys += [f"c:{command.partition(' ')[0]}" for command in entry["commands"]]
     keys += [f"w:{phrase['key']}" for phrase in entry["phrases"]]
     if entry["any_dependency"]:
-        keys.append("d:*")
+        keys.append(ANY_DEPENDENCY)
     return list(dict.fromkeys(keys))
 
 

@@ -17,7 +17,7 @@ from holdfast.usecases.location import locate_worktree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from holdfast.clients.contract import HookEvent, HookMoment
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 FILE_BYTES = 200_000
 ADDED_LINES = 20_000
+PROMPT_CHARS = 16_000  # of a prompt that are looked at
 
 
 def make_notice(
@@ -94,18 +95,41 @@ def open_index(settings: Settings, worktree: str) -> IndexFile:
 
 def _make_look(moment: HookMoment, event: HookEvent | None, worktree: str) -> Look | None:
     """None where there is nothing to look at: only a person's own words are a prompt."""
-    from holdfast.notices import matching
-
     if moment.kind == PROMPT:
         is_typed = event is not None and event.role == "user" and not event.parts
         if event is None or not is_typed:
             return None
         prompt = event.content
-        return lambda index: matching.match_prompt(prompt, index)
+        return lambda index: _match_prompt(prompt, index)
     edits = list_edits(moment.payload, moment.origin.cwd, worktree)
     if not edits:
         return None
-    return lambda index: matching.match_edits(edits, index)
+    return lambda index: _match_edits(edits, index)
+
+
+def _match_prompt(prompt: str, index: NoticeIndex) -> list[Match]:
+    if not index.may_concern(prompt[:PROMPT_CHARS]):
+        return []
+    from holdfast.notices import matching
+
+    return matching.match_prompt(prompt, index)
+
+
+def _match_edits(edits: Sequence[Edit], index: NoticeIndex) -> list[Match]:
+    """A list of dependencies is always looked at where there is a rule about new ones."""
+    has_rule = bool(index.find("d", "*"))
+    concerned = [
+        edit
+        for edit in edits
+        if index.find("p", edit.path)
+        or index.may_concern("\n".join(edit.added))
+        or (has_rule and edit.is_list)
+    ]
+    if not concerned:
+        return []
+    from holdfast.notices import matching
+
+    return matching.match_edits(concerned, index)
 
 
 def list_edits(payload: Mapping[str, Any], cwd: str, worktree: str) -> list[Edit]:
