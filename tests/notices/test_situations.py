@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from holdfast.notices import matching, terms
 from holdfast.notices.model import Edit, Entries, NoticeIndex
@@ -42,6 +44,13 @@ def list_told(situation: Situation) -> list[str]:
     else:
         found = matching.match_edits([make_edit(situation)], index)
     return [match.entry["id"] for match in found]
+
+
+@given(st.text(max_size=400))
+def test_any_prompt_can_be_read(words: str):
+    index = make_index(ENTRIES)
+
+    matching.match_prompt(f"{words} redis streams {words}", index)
 
 
 def test_there_are_thirty_of_each():

@@ -138,53 +138,11 @@ def test_the_person_is_shown_a_line_about_it(decided: Repo):
     assert answer["systemMessage"] == line
 
 
-def test_a_whole_file_that_is_written_again_adds_only_what_is_new(decided: Repo):
-    decided.write("src/old.py", "import redis\nx = 1\n")
-    given = {"file_path": str(decided.folder / "src/old.py"), "content": "import redis\nx = 2\n"}
-    fields = {"tool_name": "Write", "tool_input": given, "cwd": str(decided.folder)}
-
-    assert fire("claude", "PreToolUse", payload("claude", "PreToolUse", **fields)) == SILENT
-
-
 def test_reading_a_file_is_not_an_edit(decided: Repo):
     given = {"file_path": str(decided.folder / "src/retry.py"), "content": "import redis\n"}
     fields = {"tool_name": "Read", "tool_input": given, "cwd": str(decided.folder)}
 
     assert fire("claude", "PreToolUse", payload("claude", "PreToolUse", **fields)) == SILENT
-
-
-def test_a_renamed_file_is_still_the_one_that_was_meant(repo: Repo):
-    decide(repo, "src/retry.py keeps its clock", "accepted", "tests need it")
-    repo.git("mv", "src/retry.py", "src/attempts.py")
-    repo.commit("rename")
-
-    assert "keeps its clock" in read_notice(
-        "claude", edit("claude", repo, "src/attempts.py", "x = 1\n")
-    )
-
-
-def test_what_is_withdrawn_or_of_another_branch_is_not_told(decided: Repo):
-    assert read_notice("claude", prompt("claude", decided, PROPOSAL, session_id="a"))
-    with App() as app:
-        app.run(app.workstreams(str(decided.folder)).withdraw("D1"))
-
-    assert prompt("claude", decided, PROPOSAL, session_id="b") == SILENT
-
-    decided.git("checkout", "-qb", "other")
-    decide(decided, "Kafka")
-    assert read_notice("claude", prompt("claude", decided, "use kafka here", session_id="c"))
-    decided.git("stash", "-qu")
-    decided.git("checkout", "-q", "main")
-    assert prompt("claude", decided, "use kafka here", session_id="d") == SILENT
-
-
-def test_what_came_with_the_repository_is_not_told_as_ones_own(
-    decided: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    decided.commit("notes")
-    monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "another"))
-
-    assert prompt("claude", decided, PROPOSAL) == SILENT
 
 
 def test_nothing_is_told_or_made_where_notes_are_not_shared(

@@ -37,7 +37,7 @@ FAR_EAST = 0x3000
 BEFORE, AFTER = 8, 5  # where a "no" belongs to it
 
 _FENCED = compile_later(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
-_TAGGED = compile_later(r"<([a-z][\w-]*)>.*?(?:</\1>|\Z)", re.DOTALL)
+_TAGGED = compile_later(r"<([a-z][\w-]*)>.{0,4000}?</\1>", re.DOTALL)
 _QUOTATION = compile_later(
     r"\"([^\"\n]{3,400})\"|“([^”\n]{3,400})”|«([^»\n]{3,400})»|„([^“\n]{3,400})“"
 )
@@ -53,7 +53,7 @@ _CLAUSE_END = compile_later(
     r"[,;:()\u2013\u2014，、]|\s-\s|\b(?:but|so|then|aber|sondern|mais|pero)\b"
 )
 _CODE_TOKEN = compile_later(
-    r"[\w@.+-]*(?:[/\\][\w@.+-]+)+|[A-Za-z_][\w]*(?:(?:\.|::)[A-Za-z_]\w*)*"
+    r"(?<![\w@.+-])[\w@.+-]*+(?:[/\\][\w@.+-]++)+|[A-Za-z_][\w]*(?:(?:\.|::)[A-Za-z_]\w*)*"
 )
 _APOSTROPHE = compile_later(r"n['’]t\b")
 # Asking whether something may be done after all is a proposal, not a no.
