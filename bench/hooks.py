@@ -39,6 +39,8 @@ TURN = f"the end of a turn: reads the transcript, redacts, stores {RECORDS_PER_T
 LONG_TURN = f"the same at the end of a transcript of {LONG_BYTES // 1_000_000} MB"
 START = f"the start of a session: a full bundle in a repository of {FILES:,} files"
 STATUS = "`git status --untracked-files=no` there"
+NOTED_PROMPT = "a prompt where notes are shared: also looks for a notice"
+NOTED_EDIT = "an edit there: looks for a notice, and stores nothing"
 NOT_ENROLLED = "in a folder that is not enrolled"
 
 REQUEST = "Stop the retry after eight attempts, and name the last error in the log.\nKeep the API."
@@ -120,6 +122,10 @@ class Person:
             claude.make_payload("UserPromptSubmit", prompt=prompt, prompt_id=prompt[:9])
         )
 
+    def edit(self, claude: Claude) -> Block:
+        given = {"file_path": f"{claude.project}/retry.py", "old_string": "10", "new_string": CODE}
+        return self.fire(claude.make_payload("PreToolUse", tool_name="Edit", tool_input=given))
+
     def end_turn(self, claude: Claude) -> Block:
         """The hook after a turn that began with a prompt of its own."""
         prompt_id = f"turn {next(self.numbers)}"
@@ -163,11 +169,14 @@ def hook_lanes(folder: Path, long_bytes: int) -> list[Lane]:
     (folder / "outside" / ".git").mkdir(parents=True)
     outside = Claude(person.folder, folder / "outside")
     sharing = share_repository(folder / "sharing")
+    noting = sharing.open_session()
     runs = {
         BARE_PYTHON: process_run([sys.executable, "-c", "pass"], {}),
         PROMPT: once(lambda: person.submit(claude)),
         TURN: once(lambda: person.end_turn(claude)),
         LONG_TURN: once(lambda: long_person.end_turn(long_claude)),
+        NOTED_PROMPT: once(lambda: sharing.submit(noting)),
+        NOTED_EDIT: once(lambda: sharing.edit(noting)),
         START: once(sharing.start),
         STATUS: process_run(list_status_command(sharing.project), {}),
         NOT_ENROLLED: once(lambda: person.submit(outside)),

@@ -4,6 +4,7 @@ and closes them.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -16,13 +17,14 @@ from bench.doors import append_lanes, page_lanes
 from bench.hooks import LONG_BYTES, QUICK_LONG_BYTES, hook_lanes
 from bench.mcp_start import answer_lanes, memory_lanes
 from bench.measure import Absent, Block, Effort, Lane, race
+from bench.noise import Noise, measure_noise
 from bench.place import Places
 from bench.recall import Answered, measure_recall
 from bench.scaling import LARGE, QUICK_LARGE, scaling_lanes
 from bench.staleness import SIZES, staleness_lanes
 from bench.startup import startup_lanes
 
-Row = Lane | Absent | Answered
+Row = Lane | Absent | Answered | Noise
 
 
 @dataclass(frozen=True)
@@ -291,6 +293,11 @@ async def recall(bench: Bench) -> list[Row]:
     return list(await measure_recall(bench.places))
 
 
+async def noise(bench: Bench) -> list[Row]:
+    folder = bench.places.folder / "noise"
+    return list(await asyncio.to_thread(measure_noise, folder))
+
+
 MEASUREMENTS = {
     "create": create,
     "append": append,
@@ -309,4 +316,5 @@ MEASUREMENTS = {
     "scaling": scaling,
     "staleness": staleness,
     "recall": recall,
+    "noise": noise,
 }

@@ -11,7 +11,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from bench import mcp_start
+from bench import mcp_start, noise
 from bench import measurements as m
 from bench.contestants import BARE, EQUAL
 from bench.measure import Absent, Lane, Ratio, microseconds, ratio, spread
@@ -78,6 +78,7 @@ TITLES = {
     "scaling": "What grows with history",
     "staleness": "Staleness check",
     "recall": "Recall beside plain search",
+    "noise": noise.TITLE,
 }
 
 RECALL_FIGURES = ("hit@1", "hit@5", "hit@10", "declined")
@@ -148,6 +149,7 @@ the oldest set; a fifth of its questions share hardly a word with their memory, 
 `desk`, `talk` and `habits` were written by an author who has not seen the code and measured once, after the freeze: these
 are the figures to expect. On `talk` and `habits` the gate declines answers that plain search finds.
 """,  # noqa: E501 - the lines of the page
+    "noise": noise.REMARK,
 }
 
 
@@ -457,6 +459,11 @@ def describe_recall(row: Answered) -> tuple[str, ...]:
     return (row.contestant, *(f"{share:.3f}" for share in shares))
 
 
+def noise_section(rows: Sequence[Row]) -> Iterator[str]:
+    shown = [row for row in rows if isinstance(row, noise.Noise)]
+    yield table(noise.COLUMNS, noise.describe(shown))
+
+
 def whole(value: float) -> str:
     return f"{value:,.0f}"
 
@@ -475,4 +482,5 @@ SECTIONS = {
     "scaling": scaling_section,
     "staleness": door_section,
     "recall": recall_section,
+    "noise": noise_section,
 }

@@ -449,3 +449,47 @@ def test_opencode_2_finds_an_entry_of_its_own(host: Host):
 
     expected = json.dumps([{"type": "text", "text": TEXT["text"]}], separators=(",", ":"))
     assert (done.stdout, done.stderr) == (f"holdfast {expected}\n", "")
+
+
+# --- notices --------------------------------------------------------------------------------------
+
+
+def test_a_notice_goes_into_every_request_after_it_and_leaves_our_text_as_it_is(host: Host):
+    host.answer("chat.message", {**TEXT, "notice": "D1 rejected."})
+    host.answer("tool.execute.before", {"text": "", "notice": "D2 rejected."})
+
+    outputs = host.play(
+        create("ses_1"),
+        say("ses_1", "use redis"),
+        request("ses_1"),
+        use("ses_1", "edit", filePath="/a", oldString="", newString="import kafka"),
+        request("ses_1"),
+        request("ses_1", TITLE),
+    )
+
+    first = [MAIN, TEXT["text"], "D1 rejected."]
+    assert list_system(outputs) == [first, [*first, "D2 rejected."], [TITLE]]
+
+
+def test_a_notice_of_a_subagents_edit_is_for_the_subagent(host: Host):
+    host.answer("tool.execute.before", {"text": "", "notice": "D2 rejected."})
+
+    outputs = host.play(
+        create("ses_1"),
+        create("ses_2", parentID="ses_1"),
+        use("ses_2", "edit", filePath="/a", oldString="", newString="import kafka"),
+        request("ses_2"),
+        request("ses_1"),
+    )
+
+    assert list_system(outputs) == [[MAIN, "D2 rejected."], [MAIN]]
+
+
+def test_a_file_that_is_replaced_is_told_as_it_was(host: Host):
+    (host.folder / "old.py").write_text("x = 1\n")
+    for name in ("old.py", "new.py", "."):
+        path = str(host.folder / name)
+        host.play(create("ses_1"), use("ses_1", "write", filePath=path, content="x = 2\n"))
+
+    edits = [given for event, given in host.list_calls() if event == "tool.execute.before"]
+    assert [edit["original_content"] for edit in edits] == ["x = 1\n", "", ""]

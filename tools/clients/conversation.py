@@ -34,6 +34,7 @@ class Tool:
 
     name: str
     namespace: str | None = None
+    takes_text: bool = False  # one text, and no arguments
 
     @property
     def full_name(self) -> str:

@@ -131,14 +131,14 @@ class Responses:
         for tool in tools:
             if tool["type"] == "namespace":
                 yield from self.list_tools(tool["tools"], tool["name"])
-            elif tool["type"] == "function":
-                yield Tool(tool["name"], namespace)
+            elif tool["type"] in ("function", "custom"):
+                yield Tool(tool["name"], namespace, takes_text=tool["type"] == "custom")
 
     def read_item(self, conversation: Conversation, item: Body) -> None:
         kind = item.get("type", "message")
-        if kind == "function_call":
+        if kind in ("function_call", "custom_tool_call"):
             conversation.calls.append(item["name"])
-        elif kind == "function_call_output":
+        elif kind in ("function_call_output", "custom_tool_call_output"):
             conversation.add("tool", as_text(item["output"]))
         elif kind == "message":
             for block in item["content"]:
@@ -177,6 +177,9 @@ class Responses:
             items.append({**message, "id": new_id("msg_"), "status": "completed"})
         for tool, arguments in list_calls(answer, conversation):
             call = {"type": "function_call", "name": tool.name, "arguments": json.dumps(arguments)}
+            if tool.takes_text:
+                (text,) = arguments.values()
+                call = {"type": "custom_tool_call", "name": tool.name, "input": text}
             if tool.namespace:
                 call["namespace"] = tool.namespace
             ids = {"id": new_id("fc_"), "call_id": new_id("call_")}

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         RESUMES_SILENTLY: bool  # another session that is chosen in a menu fires no hook of its own
         PROJECT_VARIABLE: str | None
 
+        EDIT_TOOLS: Collection[str]  # that change files, as its hooks at the moment CALL name them
+
         # What each hook that `init` wires tells; any other hook is accepted and says less.
         MOMENTS: Mapping[str, str]
         TEXT_EVENT: str  # the hook with whose answer the model is handed our text
@@ -45,8 +47,8 @@ if TYPE_CHECKING:
         def parse(self, event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
             """What the payload means, or None when it is nothing to keep or not this client's."""
 
-        def reply(self, event_name: str, text: str) -> str:
-            """What the hook prints so that the model reads the text."""
+        def reply(self, event_name: str, text: str, notice: str = "") -> str:
+            """What the hook prints so that the model reads the text, and the notice after it."""
 
 
 # Together they fit into one line of the spool (4 MiB, 64 levels), where accepted input waits.
@@ -134,6 +136,24 @@ class HookOrigin:
         self.native_id = native_id
         self.cwd = cwd
         self.call_id = call_id
+
+
+class HookMoment:
+    """One hook of a client, as it was called."""
+
+    __slots__ = ("client", "event_name", "origin", "payload")
+
+    def __init__(
+        self, client: Client, event_name: str, payload: dict[str, Any], origin: HookOrigin
+    ):
+        self.client = client
+        self.event_name = event_name
+        self.payload = payload
+        self.origin = origin
+
+    @property
+    def kind(self) -> str | None:
+        return self.client.MOMENTS.get(self.event_name)
 
 
 def parse_origin(client: Client, event_name: str, payload: Mapping[str, Any]) -> HookOrigin | None:
@@ -279,13 +299,16 @@ def describe_agent(agent_id: object, agent: object) -> dict[str, Any]:
     return parts
 
 
-def reply_in_common(event_name: str, text: str) -> str:
+def reply_in_common(event_name: str, text: str, notice: str = "") -> str:
     """Three of the four programs read the same answer; one refuses any key beside these.
 
     The person is shown one line: nobody should wonder what an agent knows, and from where.
     """
-    output = {"hookEventName": event_name, "additionalContext": text}
-    shown = f"Holdfast handed over {len(text):,} characters about earlier work (holdfast why)"
+    whole = "\n\n".join(filter(None, (text, notice)))
+    output = {"hookEventName": event_name, "additionalContext": whole}
+    shown = f"Holdfast handed over {len(whole):,} characters about earlier work (holdfast why)"
+    if not text:
+        shown = "Holdfast reminded the agent of an earlier decision (holdfast why)"
     return json.dumps({"systemMessage": shown, "hookSpecificOutput": output}, ensure_ascii=False)
 
 

@@ -178,7 +178,7 @@ def _replace(thing: Any, /, **changes: Any) -> Any:
     cls = type(thing)
     if not changes.keys() <= getattr(cls, _FIELDS).keys():
         cls(**{**_read_fields(thing), **changes})  # it says what is wrong
-    changed = cls.__new__(cls)
+    changed = object.__new__(cls)
     changed.__dict__.update(thing.__dict__, **changes)
     return changed
 

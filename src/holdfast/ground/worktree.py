@@ -79,3 +79,17 @@ def _read_line(path: str) -> str:
     except (OSError, ValueError):  # missing, not readable, not a text, or not a path
         return ""
     return "" if len(data) == LINE_BYTES else text.strip()
+
+
+def find_head(worktree: str) -> tuple[str, list[str]]:
+    """The text of HEAD, and git's own files that change when another commit is checked out."""
+    place = os.path.join(worktree, ".git")
+    if os.path.isfile(place):
+        place = os.path.join(worktree, _read_after("gitdir:", place) or ".git")
+    head = _read_line(os.path.join(place, "HEAD"))
+    common = os.path.join(place, _read_line(os.path.join(place, "commondir")) or ".")
+    names = ["packed-refs", os.path.join("reftable", "tables.list")]
+    ref = head.removeprefix("ref:").strip()
+    if head.startswith("ref:") and ".." not in ref:
+        names.append(ref)
+    return head, [os.path.join(place, "HEAD"), *(os.path.join(common, name) for name in names)]

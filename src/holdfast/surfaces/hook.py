@@ -2,9 +2,9 @@
 
 It appends one event, or spools it when the store is busy or down; at the end of a turn, and before
 a prompt, it reads what is new in the client's transcript; and where the client takes it, it prints
-the document to continue from, and nothing else. It never fails, never waits long, and says on
-stderr only that an event has no data folder or could not be kept anywhere. So it imports little,
-reads no more than there is, and suppresses every error after having counted it.
+the document to continue from or a notice, and nothing else. It never fails, never waits long, and
+says on stderr only that an event has no data folder or could not be kept anywhere. So it imports
+little, reads no more than there is, and suppresses every error after having counted it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from holdfast.clients.contract import (
     START,
     SUBAGENT_END,
     TURN_END,
+    HookMoment,
     cut_to_fit,
     make_change,
     make_storable,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
     from holdfast.app import App
     from holdfast.clients.contract import Client, HookEvent, HookOrigin
+    from holdfast.notices.model import NoticeIndex
+    from holdfast.notices.store import IndexFile
 
     LoadedSettings = tuple[Settings, dict[str, InvalidValueError]]  # and which are wrong
 
@@ -56,11 +59,14 @@ READ_SECONDS = 4.0  # however slowly it drips
 WAIT_SECONDS = 1.0  # for the store; what takes longer is spooled
 READ_TRANSCRIPTS_SECONDS = 4.0  # on a server; what is left is read with the next hook
 TEXT_SECONDS = 8.0  # for the document to continue from; clients wait for ten
+INDEX_SECONDS = 1.5  # for a new index of notices; the plugin of OpenCode waits for two
 DRAIN_LIMIT = 100
 READING = (START, PROMPT, TURN_END, SUBAGENT_END, END)  # moments at which transcripts are read
 
 BROUGHT = "--project"  # the mark of a hook that stands in a repository's file
 OPTIONS = ("--json", BROUGHT)  # every command takes the first
+
+NOTHING = ("", "")  # what most models are handed
 
 FAILED, IGNORED = "hook_failed", "hook_ignored"
 FOUND_AT_HOME = ("HOLDFAST_DATABASE", "HOLDFAST_DEVELOPER")  # where they are not set
@@ -108,13 +114,13 @@ def handle(client: Client, event_name: str, started_at: float, *, is_brought: bo
     if payload is None:
         raise InvalidValueError("payload", "", "is not a JSON object")
     payload = _place(client, payload)
-    text = take_payload(client, event_name, payload, loaded)
-    if text:
-        _answer(client.reply(event_name, text))
+    text, notice = take_payload(client, event_name, payload, loaded)
+    if text or notice:
+        _answer(client.reply(event_name, text, notice))
     if loaded and event_name in list_known(client):
         home = loaded[0].home
         seconds = time.monotonic() - started_at
-        _leave_mark(home, client, event_name, payload, seconds, len(text or ""))
+        _leave_mark(home, client, event_name, payload, seconds, len(text) + len(notice))
 
 
 def _place(client: Client, payload: dict[str, Any]) -> dict[str, Any]:
@@ -127,51 +133,70 @@ def _place(client: Client, payload: dict[str, Any]) -> dict[str, Any]:
 
 def take_payload(
     client: Client, event_name: str, payload: dict[str, Any], loaded: LoadedSettings | None = None
-) -> str | None:
+) -> tuple[str, str]:
     """Say which session the client is in, and store what happened there, where it is kept.
 
-    Returns what its model is handed now.
+    Returns what its model is handed now: the document to continue from, and a notice.
     """
     if event_name not in list_known(client):
         _log_ignored(client, event_name)
     origin = parse_origin(client, event_name, payload)
     if origin is None or origin.native_id == CHECK_ID:
-        return None
+        return NOTHING
     event = client.parse(event_name, payload) or parse_change(client, origin, event_name, payload)
     try:
         settings, wrong = loaded or _load_settings()
     except InvalidValueError as no_home:
         if event:
             _keep_without_home(event, no_home.message)
-        return None
+        return NOTHING
     if not capture.is_wanted(settings, origin):
-        return None
+        return NOTHING
     events = _list_events(client, origin, event, None if wrong else settings)
     records = [capture.make_record(each, settings, wrong) for each in events]
     if wrong:
         _spool_until_fixed(settings, client, records, wrong)
-        return None
+        return NOTHING
+    moment = HookMoment(client, event_name, payload, origin)
+    notice = ""
+    if capture.may_notice(settings.home, moment):
+        notice = _make_notice(settings, moment, event)
     if records or event_name in (client.TEXT_EVENT, *_list_reading(client)):
-        return _take_records(settings, client, event_name, payload, origin, records)
-    return None
+        return _take_records(settings, moment, records, notice), notice
+    return "", notice
+
+
+def _make_notice(settings: Settings, moment: HookMoment, event: HookEvent | None) -> str:
+    """An agent rather goes on without it than waits for it."""
+    from holdfast.usecases import noticing
+
+    def make_index(file: IndexFile, worktree: str) -> NoticeIndex | None:
+        from holdfast.app import App
+        from holdfast.usecases import notice_index
+
+        with _Limit(INDEX_SECONDS), App(settings, wait_seconds=WAIT_SECONDS) as app:
+            return notice_index.make_index(app, file, worktree)
+
+    try:
+        return noticing.make_notice(settings, moment, event, make_index)
+    except Exception as error:
+        _log_failure(error, moment.client.NAME)
+        return ""
 
 
 def _take_records(
-    settings: Settings,
-    client: Client,
-    event_name: str,
-    payload: dict[str, Any],
-    origin: HookOrigin,
-    records: Sequence[dict[str, Any]],
-) -> str | None:
+    settings: Settings, moment: HookMoment, records: Sequence[dict[str, Any]], notice: str
+) -> str:
     from holdfast.app import App  # not where a hook has nothing to do
 
     if not is_sqlite(settings.database):
         _silence()
-    text = None
+    client, event_name = moment.client, moment.event_name
+    payload, origin = moment.payload, moment.origin
+    text = ""
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
         if not os.path.isdir(origin.cwd) and not _has_consent(app, origin):
-            return None
+            return ""
         can_store = True
         if event_name in _list_reading(client):
             can_store = _read_transcripts(app, client, event_name, payload, origin)
@@ -185,7 +210,7 @@ def _take_records(
             else:  # a person has waited for the store once
                 app.spool.add(record)
     if app.left_behind:
-        _leave_at_once(client, event_name, text)
+        _leave_at_once(client, event_name, text, notice)
     return text
 
 
@@ -203,10 +228,10 @@ def _has_consent(app: App, origin: HookOrigin) -> bool:
         return True
 
 
-def _leave_at_once(client: Client, event_name: str, text: str | None) -> None:
+def _leave_at_once(client: Client, event_name: str, text: str, notice: str) -> None:
     """Without the interpreter's own end, which waits for every thread."""
-    if text:
-        _answer(client.reply(event_name, text))
+    if text or notice:
+        _answer(client.reply(event_name, text, notice))
     for stream in filter(None, (sys.stdout, sys.stderr)):  # None where it is closed
         stream.flush()
     os._exit(0)
@@ -291,25 +316,39 @@ def _read_at(
     app.run(turn, seconds)
 
 
-def _make_text(app: App, client: Client, origin: HookOrigin, payload: dict[str, Any]) -> str | None:
+def _make_text(app: App, client: Client, origin: HookOrigin, payload: dict[str, Any]) -> str:
     """An agent rather goes on without our text than waits for it."""
-    import signal
-
     from holdfast.usecases import handing_over
 
-    def give_up(number: int, frame: object) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, TEXT_SECONDS)
     try:
-        return app.run(handing_over.hand_over(app, client, origin, payload), TEXT_SECONDS)
+        with _Limit(TEXT_SECONDS):
+            text = app.run(handing_over.hand_over(app, client, origin, payload), TEXT_SECONDS)
+        return text or ""
     except Exception as error:
         _log_failure(error, client.NAME)
-        return None
-    finally:
+        return ""
+
+
+class _Limit:
+    """Stops what takes longer, wherever it is."""
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+
+    def __enter__(self) -> None:
+        import signal
+
+        def give_up(number: int, frame: object) -> None:
+            raise TimeoutError
+
+        self.before = signal.signal(signal.SIGALRM, give_up)
+        signal.setitimer(signal.ITIMER_REAL, self.seconds)
+
+    def __exit__(self, *_: object) -> None:
+        import signal
+
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, self.before)
 
 
 def _leave_mark(

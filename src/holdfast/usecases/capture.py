@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.contract import SESSION_ENDED, SESSION_RESUMED
+from holdfast.clients.contract import CALL, PROMPT, SESSION_ENDED, SESSION_RESUMED
 from holdfast.ground import ids
 from holdfast.ground.masking import Mask
 from holdfast.ground.settings import Owner
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.app import App
-    from holdfast.clients.contract import Client, HookEvent, HookOrigin
+    from holdfast.clients.contract import Client, HookEvent, HookMoment, HookOrigin
     from holdfast.ground.settings import Settings
     from holdfast.sessions.rules import CheckedEvent
     from holdfast.sessions.store import SessionStore
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 NEWS_BYTES = 1 << 18  # of a transcript that are looked through before a prompt
 # In a record that was kept while no data folder was known: nobody was asked whether it is wanted.
 UNASKED = "unasked"
+FLAG, SETTINGS = "SHARED_CONTEXT_ENABLED", "settings.json"
+SETTINGS_BYTES = 1 << 20
 OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
 OWNER_SETTINGS = {"HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER"}
 
@@ -97,6 +99,26 @@ def is_agreed(home: str, record: dict[str, Any]) -> bool:
     if OffSessions(home).has(record["client"], record["native_id"]):
         return False
     return Enrolment(home).find(record["worktree"]) is not None
+
+
+def may_notice(home: str, moment: HookMoment) -> bool:
+    """Whether to look for something to tell: at a prompt or an edit, where notes may be shared."""
+    kind = moment.kind
+    is_edit = kind == CALL and moment.payload.get("tool_name") in moment.client.EDIT_TOOLS
+    return (kind == PROMPT or is_edit) and _may_share(home)
+
+
+def _may_share(home: str) -> bool:
+    """As far as a glance tells; the flag itself is read where notes are."""
+    if os.environ.get(FLAG):
+        return True
+    try:
+        from holdfast.ground import files
+
+        data = files.find_bytes(os.path.join(home, SETTINGS), max_bytes=SETTINGS_BYTES)
+    except Exception:  # what is wrong with it is said by commands
+        return False
+    return data is not None and b'"shared_context"' in data
 
 
 async def is_known(app: App, origin: HookOrigin) -> bool:

@@ -278,6 +278,13 @@ async def _read_sessions(scope: Scope, wanted: ToForget) -> AsyncIterator[str]:
             yield session_id
 
 
+def clear_notices(app: App) -> None:
+    """What was looked up and told at hooks may have its words, and is made again."""
+    from holdfast.notices import store
+
+    store.clear(app.settings.home)
+
+
 # --- where it may still be ------------------------------------------------------------------------
 
 

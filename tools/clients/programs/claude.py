@@ -69,6 +69,9 @@ class ClaudeProgram:
     def make_shell_call(self, command: str) -> Body:
         return {"tool": "Bash", "arguments": {"command": command}}
 
+    def make_write_call(self, path: Path, text: str) -> Body:
+        return {"tool": "Write", "arguments": {"file_path": str(path), "content": text}}
+
     def make_server_command(self) -> list[str]:
         return ["claude", "mcp", "add", "-s", "user", "other", "--", "/bin/true"]
 

@@ -18,6 +18,7 @@ from tools.clients.programs.contract import (
 
 
 class CodexProgram:
+    model = MODEL
     client = "codex"
     ready = "Ask Codex"
     can_fork = True
@@ -52,7 +53,7 @@ class CodexProgram:
         }
         pairs = ",".join(f"{key}={json.dumps(value)}" for key, value in provider.items())
         settings = {
-            "model": json.dumps(MODEL),
+            "model": json.dumps(self.model),
             "model_provider": '"scripted"',
             "model_providers.scripted": f"{{{pairs}}}",
             "approval_policy": '"never"',
@@ -86,6 +87,11 @@ class CodexProgram:
 
     def make_shell_call(self, command: str) -> Body:
         return {"tool": "exec_command", "arguments": {"cmd": command}}
+
+    def make_write_call(self, path: Path, text: str) -> Body:
+        added = "\n".join(f"+{line}" for line in text.splitlines())
+        patch = f"*** Begin Patch\n*** Add File: {path.name}\n{added}\n*** End Patch\n"
+        return {"tool": "apply_patch", "arguments": {"input": patch}}
 
     def make_server_command(self) -> list[str]:
         return ["codex", "mcp", "add", "other", "--", "/bin/true"]

@@ -66,6 +66,9 @@ class Program(Protocol):
     def make_shell_call(self, command: str) -> Body:
         """What the model calls so that a command is run."""
 
+    def make_write_call(self, path: Path, text: str) -> Body:
+        """What the model calls so that a new file has this text."""
+
     def make_server_command(self) -> list[str]:
         """With it the client itself adds another server to the person's settings."""
 

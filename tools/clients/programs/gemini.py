@@ -62,6 +62,9 @@ class GeminiProgram:
     def make_shell_call(self, command: str) -> Body:
         return {"tool": "run_shell_command", "arguments": {"command": command}}
 
+    def make_write_call(self, path: Path, text: str) -> Body:
+        return {"tool": "write_file", "arguments": {"file_path": str(path), "content": text}}
+
     def make_server_command(self) -> list[str]:
         return ["gemini", "mcp", "add", "-s", "user", "other", "/bin/true"]
 

@@ -82,6 +82,9 @@ class OpenCodeProgram:
     def make_shell_call(self, command: str) -> Body:
         return {"tool": "bash", "arguments": {"command": command, "description": "Work"}}
 
+    def make_write_call(self, path: Path, text: str) -> Body:
+        return {"tool": "write", "arguments": {"filePath": str(path), "content": text}}
+
     def make_server_command(self) -> list[str]:
         return ["opencode", "mcp", "add", "other", "--", "/bin/true"]
 

@@ -41,6 +41,7 @@ MOMENTS = {
     "SubagentStop": SUBAGENT_END,
     "SessionEnd": END,
 }
+EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 TEXT_EVENT = "SessionStart"
 TELLS_OF_COMPACTION = True
 KEEPS_REQUESTS = False
@@ -86,8 +87,8 @@ def describe_outcome(tool: object, response: object) -> dict[str, Any]:
     return {"exit_code": 0}
 
 
-def reply(event_name: str, text: str) -> str:
-    return reply_in_common(event_name, text)
+def reply(event_name: str, text: str, notice: str = "") -> str:
+    return reply_in_common(event_name, text, notice)
 
 
 def name_project(folder: str) -> str:

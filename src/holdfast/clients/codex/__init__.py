@@ -41,6 +41,7 @@ MOMENTS = {
     "SubagentStop": SUBAGENT_END,
     "SessionEnd": END,
 }
+EDIT_TOOLS = ("apply_patch",)
 TEXT_EVENT = "SessionStart"
 TELLS_OF_COMPACTION = True
 KEEPS_REQUESTS = True
@@ -79,5 +80,5 @@ def _name_patch(parts: dict[str, Any]) -> None:
         parts["input"] = {**rest, PATCH: given["command"]}
 
 
-def reply(event_name: str, text: str) -> str:
-    return reply_in_common(event_name, text)
+def reply(event_name: str, text: str, notice: str = "") -> str:
+    return reply_in_common(event_name, text, notice)

@@ -34,6 +34,7 @@ MOMENTS = {
     "AfterAgent": TURN_END,
     "SessionEnd": END,
 }
+EDIT_TOOLS = ("replace", "write_file")
 TEXT_EVENT = "BeforeAgent"  # what it is given at the start, it puts before the person's words
 TELLS_OF_COMPACTION = False
 KEEPS_REQUESTS = False
@@ -156,9 +157,9 @@ def _strip_context(text: str) -> str:
     return text.rstrip("\n")
 
 
-def reply(event_name: str, text: str) -> str:
+def reply(event_name: str, text: str, notice: str = "") -> str:
     lines = [_mark_quotation(line) for line in text.split("\n")]
-    return reply_in_common(event_name, "\n".join(lines))
+    return reply_in_common(event_name, "\n".join(lines), notice)
 
 
 def _mark_quotation(line: str) -> str:

@@ -40,6 +40,7 @@ MOMENTS = {
     "session.idle": TURN_END,
     "dispose": END,
 }
+EDIT_TOOLS = ("edit", "write", "multiedit", "apply_patch", "patch")
 TEXT_EVENT = "chat.message"  # nothing fires when a session is resumed
 TELLS_OF_COMPACTION = False
 KEEPS_REQUESTS = False
@@ -59,9 +60,11 @@ def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
     return parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS, keys=KEYS)
 
 
-def reply(event_name: str, text: str, session_id: str | None = None) -> str:
-    """What the plugin reads: our text, and the session that calls of our tools mean."""
+def reply(event_name: str, text: str, notice: str = "", session_id: str | None = None) -> str:
+    """What the plugin reads: our text, a notice, and the session that calls of our tools mean."""
     answer = {"text": text}
+    if notice:
+        answer["notice"] = notice
     if session_id is not None:
         answer["session_id"] = session_id
     return json.dumps(answer, ensure_ascii=False)

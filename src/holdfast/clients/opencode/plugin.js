@@ -5,8 +5,9 @@
 // broken means that OpenCode goes on without Holdfast.
 
 import { spawn } from "node:child_process"
+import { readFile, stat } from "node:fs/promises"
 import { homedir } from "node:os"
-import { isAbsolute, join } from "node:path"
+import { isAbsolute, join, resolve } from "node:path"
 
 const SHIM = "@SHIM@"
 const SERVER = "holdfast" // what our MCP server is called
@@ -16,6 +17,8 @@ const COMMAND_MS = 5000 // how long after a command its prompt may come
 const HOOK_MS = 10000 // after that a call is stopped
 const END_MS = 1500 // how long the end of OpenCode waits for what was called, and for the last calls
 const ANSWER_CHARS = 1000000
+const FILE_CHARS = 200000 // of a file that is replaced
+const FILE_BYTES = 4000000 // a larger one is not read
 const EDITS = ["edit", "write", "multiedit", "apply_patch", "patch"]
 const TITLE = "You are a title generator" // how OpenCode asks for a title
 
@@ -92,6 +95,19 @@ function guard(callback) {
   }
 }
 
+// What a file holds before it is replaced: the call of ours runs beside the edit.
+async function readOriginal(directory, given) {
+  if (typeof given.content !== "string" || typeof given.filePath !== "string") return undefined
+  try {
+    const path = resolve(directory, given.filePath)
+    const found = await stat(path)
+    if (!found.isFile() || found.size > FILE_BYTES) return ""
+    return (await readFile(path, "utf8")).slice(0, FILE_CHARS)
+  } catch {
+    return "" // a new one
+  }
+}
+
 // Where OpenCode keeps its sessions.
 function findDatabase() {
   const data = join(process.env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "opencode")
@@ -140,17 +156,21 @@ function makeSessions(directory, findParent) {
     }
   }
 
-  // Queue a call; its answer may bring our text for the model and the name of our session.
-  function send(session, event, facts) {
+  // Queue a call; its answer may bring our text for the model and the name of our session. A notice
+  // is for the model of the one who acts, which may be a subagent.
+  function send(session, event, facts, actor = session) {
     const payload = describe(session, event, facts)
-    const done = queue.then(() => callHook(payload)).then((answer) => take(session, answer))
+    const done = queue.then(() => callHook(payload)).then((answer) => take(session, answer, actor))
     queue = done
     return done
   }
 
-  function take(session, answer) {
+  function take(session, answer, actor) {
     latest = session.id
     session.isUsed = true
+    if (typeof answer.notice === "string" && answer.notice) {
+      actor.notices = [...(actor.notices ?? []), answer.notice]
+    }
     if (typeof answer.session_id === "string") session.ours = answer.session_id
     if (typeof answer.text !== "string" || !answer.text) return
     session.text = answer.text
@@ -175,26 +195,27 @@ function makeSessions(directory, findParent) {
     session.source = undefined
     session.answer = undefined
     if (source) await limit(queue, TEXT_MS)
-    const asked = send(session, "chat.message", {
+    session.asked = send(session, "chat.message", {
       prompt_id: message.id,
       prompt: typed ?? words.map((part) => part.text).join("\n\n"),
       agent: message.agent,
       source,
     })
-    if (source) await limit(asked, TEXT_MS)
+    if (source) await limit(session.asked, TEXT_MS)
   }
 
   // Our text goes into every request in the same bytes, so that the model's cache holds.
   async function addText(id, system) {
     const session = sessions.get(id)
-    if (!session || session.parent || system[0]?.startsWith(TITLE)) return
+    if (!session || system[0]?.startsWith(TITLE)) return
     if (session.isSummarizing) {
       session.isSummarizing = false
       return
     }
     if (session.asked) await limit(session.asked, TEXT_MS)
     session.asked = undefined
-    if (session.text) system.push(session.text)
+    if (session.text && !session.parent) system.push(session.text)
+    system.push(...(session.notices ?? []))
   }
 
   // A call of one of our tools means the session that it is made in.
@@ -216,13 +237,12 @@ function makeSessions(directory, findParent) {
 
   async function takeEdit(id, tool, callID, given) {
     const session = await findRoot(id)
-    const agent = id === session.id ? {} : { agent_id: id, agent_type: sessions.get(id)?.agent }
-    send(session, "tool.execute.before", {
-      tool_name: tool,
-      tool_use_id: callID,
-      tool_input: given,
-      ...agent,
-    })
+    const actor = sessions.get(id) ?? session
+    const agent = id === session.id ? {} : { agent_id: id, agent_type: actor.agent }
+    const original = await readOriginal(session.directory, given)
+    const call = { tool_name: tool, tool_use_id: callID, tool_input: given }
+    const facts = { ...call, original_content: original, ...agent }
+    actor.asked = send(session, "tool.execute.before", facts, actor)
   }
 
   function takeEvent(type, properties) {

@@ -68,6 +68,7 @@ def command(
     if not yes and (session or not found.is_empty):
         _ask(wanted, found)
     erased = run_write(app, "forget", lambda scope: forget.erase(scope, wanted))
+    forget.clear_notices(app)
     # Only now: while the question was open, the session may have been resumed.
     remains = app.run(forget.find_remains(app, wanted, here()))
     return _make_output(wanted, found, remains, erased=erased)

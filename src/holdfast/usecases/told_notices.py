@@ -1,0 +1,81 @@
+"""Explaining notices: which entry was told, why it matched, when and in which session."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from holdfast.clients import find_client
+from holdfast.clients.contract import PROMPT
+from holdfast.ground import clock
+from holdfast.ground.frozen import asdict, dataclass
+from holdfast.notices import model, store
+from holdfast.usecases.noticing import open_index
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.app import App
+
+SHOWN = 20
+REASONS = {
+    model.FILE: "it names the file {term}",
+    model.SYMBOL: "it names {term}",
+    model.DEPENDENCY: "it is about the package {term}",
+    model.NEW_DEPENDENCY: "{term} is a new dependency",
+    model.COMMAND: "it is about the command {term}",
+    model.WORDS: "it is about {term}",
+}
+
+
+@dataclass(frozen=True)
+class ExplainedNotice:
+    at: datetime
+    client: str
+    native_id: str
+    session_id: str | None  # ours, where something of that session was stored
+    moment: str  # prompt or edit
+    entry: str
+    kind: str
+    why: str
+    text: str | None  # as it is noted now; None where it no longer counts here
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "at": clock.to_text(self.at)}
+
+
+async def explain_notices(app: App, worktree: str) -> list[ExplainedNotice]:
+    """The newest of a working tree first."""
+    told = store.list_told(app.settings.home, worktree)[:SHOWN]
+    if not told:
+        return []
+    texts = _list_texts(app, worktree)
+    return [await _explain(app, line, texts) for line in told]
+
+
+def _list_texts(app: App, worktree: str) -> dict[str, str]:
+    index = open_index(app.settings, worktree).find()
+    entries = [index.entries[number] for number in range(len(index.entries))] if index else []
+    return {entry["identity"]: entry["text"] for entry in entries}
+
+
+async def _explain(app: App, line: dict[str, Any], texts: dict[str, str]) -> ExplainedNotice:
+    client, native_id = str(line.get("client")), str(line.get("native_id"))
+    reason = REASONS.get(str(line.get("reason")), "")
+    return ExplainedNotice(
+        at=datetime.fromtimestamp(store.read_moment(line), UTC),
+        client=client,
+        native_id=native_id,
+        session_id=await app.scope.session_store.find_last_native_id(client, native_id),
+        moment=_name_moment(client, str(line.get("hook"))),
+        entry=str(line.get("id")),
+        kind=str(line.get("kind")),
+        why=reason.format(term=line.get("term")),
+        text=texts.get(str(line.get("entry"))),
+    )
+
+
+def _name_moment(client: str, hook: str) -> str:
+    known = find_client(client)
+    is_prompt = known is not None and known.MOMENTS.get(hook) == PROMPT
+    return "prompt" if is_prompt else "edit"
