@@ -60,7 +60,7 @@ EXPENSIVE = (
 # What starts git, at the start of a session only.
 FOR_GIT = {"subprocess", "threading"}
 # How many modules of ours each hook may load: each costs as much as a query.
-AT_A_PROMPT, AT_THE_END_OF_A_TURN, AT_A_START = 45, 52, 150
+AT_A_PROMPT, AT_THE_END_OF_A_TURN, AT_A_START = 45, 52, 165
 # Only what is created or repaired for the first time may load these.
 NOT_EVERY_TIME = {
     "datetime",

@@ -265,6 +265,7 @@ def test_no_command_has_passed_once_its_end_hides_it(command: str, end: str):
 
 @given(st.one_of(st.sampled_from(PASSED), LINES, SHELL_TEXT), st.sampled_from(ENDS))
 def test_no_group_of_commands_has_passed_once_its_end_hides_it(command: str, end: str):
+    assume(command.strip() != "true")  # it cannot fail, so nothing hides that
     verdicts = [grade_zero(command), grade_zero(f"(\n{command}\n){end}")]
     assert verdicts != ["passed", "passed"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from holdfast.errors import InvalidValueError
-from holdfast.ground import git_refs
 from holdfast.ground.worktree import find_branch, find_worktree
 from holdfast.sessions import rules
 
@@ -35,6 +34,8 @@ def locate_head(worktree: str | None) -> dict[str, str] | None:
     """The commit and the branch that are checked out now, read from git's files."""
     if worktree is None:
         return None
+    from holdfast.ground import git_refs  # not at a prompt
+
     place = git_refs.find_place(worktree)
     commit = git_refs.find_commit(place.common_dir, place.head) if place else None
     if commit is None:
