@@ -18,6 +18,6 @@ def command() -> None:
 @command.command("show")
 @prints
 def show(app: App) -> Output:
-    """Up to the last message that a client of this folder has written down"""
+    """Show it up to the last message of every client here"""
     text = app.run(show_handoff(app, here()))
     return Output({"text": text, "chars": len(text)}, text or NOTHING)
