@@ -1,7 +1,7 @@
 """What the next session knows although nobody called a tool of ours: only the transcripts say it.
 
-Up to eighteen facts of three turns that the transcript can hold: requests, numbers, refusals, an edited
-file, a check that passed and one that failed, and the client's own todos.
+Up to eighteen facts of three turns that the transcript can hold: requests, numbers, refusals, an
+edited file, a check that passed and one that failed, and the client's own todos.
 """
 
 from pathlib import Path
