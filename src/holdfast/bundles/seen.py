@@ -13,7 +13,7 @@ from holdfast.bundles.model import Seen
 from holdfast.errors import HoldfastError
 from holdfast.ground import git
 from holdfast.ground.frozen import replace
-from holdfast.ground.git_history import is_ancestor, list_commits
+from holdfast.ground.git_history import list_newest_commits
 from holdfast.observations.digest import Digest, merge
 from holdfast.observations.tasks import NO_TASKS
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from holdfast.observations.digest import Observation, SeenFile, SeenRun, Source
 
-COMMITS_ASKED = 3  # of each session, the newest
+COMMITS_ASKED = 1_000  # in the history of HEAD; what is merged is new
 FAILING, WORKING, SAID, DECIDED, FILES, TASKS = 3, 6, 20, 10, 20, 20
 
 
 def choose_seen(digests: Sequence[Digest], worktree: str | None, branch: str) -> Seen:
     """From the oldest session on; asks git only about what was seen on another branch."""
-    merged = merge([_keep_reached(digest, worktree, branch) for digest in digests])
+    merged = merge(_keep_reached(digests, worktree, branch))
     working = merged.list_working()
     last_pass = next(iter(working), None)
     return Seen(
@@ -57,10 +57,16 @@ def _find_unclear(digest: Digest) -> SeenRun | None:
 # --- branches -------------------------------------------------------------------------------------
 
 
-def _keep_reached(digest: Digest, worktree: str | None, branch: str) -> Digest:
-    if not branch or not worktree or not _is_elsewhere(digest, branch):
-        return digest
-    reached = _find_reached(digest, worktree)
+def _keep_reached(digests: Sequence[Digest], worktree: str | None, branch: str) -> list[Digest]:
+    """One question to git for all of them."""
+    if not branch or not worktree or not any(_is_elsewhere(each, branch) for each in digests):
+        return list(digests)
+    history = _list_history(worktree)
+    return [_leave_out(digest, branch, _find_reached(digest, history)) for digest in digests]
+
+
+def _leave_out(digest: Digest, branch: str, reached: int) -> Digest:
+    """Without what was seen on another branch after the event up to which it is merged."""
 
     def is_kept(source: Source) -> bool:
         return source.branch in ("", branch) or source.sequence <= reached
@@ -88,18 +94,20 @@ def _is_elsewhere(digest: Digest, branch: str) -> bool:
     return bool(branches - {"", branch})
 
 
-def _find_reached(digest: Digest, worktree: str) -> int:
-    """Up to which event of a session its work is in the history of HEAD."""
+def _list_history(worktree: str) -> list[str]:
+    """The newest commits of HEAD; none where git cannot say."""
     try:
         repository = git.find_repository(worktree)
-        if repository is None:
-            return 0
-        for seen in reversed(digest.commits[-COMMITS_ASKED:]):
-            whole = list_commits(repository, seen.commit.id)
-            if len(whole) == 1 and is_ancestor(repository, whole[0]):
-                return seen.source.sequence
+        return list_newest_commits(repository, COMMITS_ASKED) if repository else []
     except HoldfastError:
-        return 0
+        return []
+
+
+def _find_reached(digest: Digest, history: Sequence[str]) -> int:
+    """Up to which event of a session its work is in the history of HEAD; 0 where none is."""
+    for seen in reversed(digest.commits):
+        if any(commit.startswith(seen.commit.id) for commit in history):
+            return seen.source.sequence
     return 0
 
 

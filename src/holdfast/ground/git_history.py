@@ -94,6 +94,12 @@ def list_commits(repository: AsksGit, beginning: str) -> list[str]:
     return [commit for commit in ids if has_commit(repository, commit)]
 
 
+def list_newest_commits(repository: AsksGit, limit: int) -> list[str]:
+    """Whole ids of what HEAD has in its history, the newest first; none before the first commit."""
+    answer = repository.git.run("rev-list", f"--max-count={limit}", "HEAD")
+    return text(answer.out).split() if answer.code == 0 else []
+
+
 def is_ancestor(repository: Repository, commit: str, of: str | None = None) -> bool | None:
     """Whether `of` (default: HEAD) has the commit in its history; None where one is missing."""
     later = check_commit(of) if of else "HEAD"
