@@ -243,6 +243,8 @@ def _find_gap(line: Line, outcome: _Outcome) -> str:
         return "but not of every program in the line"
     if any(programs.is_watching(call) for call in calls):
         return "but it runs until it is stopped"
+    if any(programs.is_cmdlet(call) for call in calls):
+        return "but a cmdlet sets no exit code"
     if any(programs.is_idle(call) for call in calls):
         return "but it was asked to prove nothing"
     nothing = reports.find_nothing(outcome.output) if _has_check(line) else ""
@@ -262,7 +264,8 @@ def _may_be_cured(line: Line, outcome: _Outcome) -> bool:
 
 def _find_failure(line: Line | None, outcome: _Outcome) -> str:
     """What a runner reports; other programs print what others have reported."""
-    if line is None or not _has_check(line):
+    is_runner = line is not None and (_has_check(line) or any(map(programs.is_cmdlet, line.calls)))
+    if not is_runner:
         return ""
     failure = reports.find_failure(outcome.output)
     if failure:

@@ -23,6 +23,7 @@ MOST_WRAPPERS = 12
 
 _ASSIGNMENT = compile_later(r"[A-Za-z_]\w*=")
 _VERSIONED = compile_later(r"(python|ruby|php|node|perl|clang|gcc|g\+\+)-?\d+(?:\.\d+)*$")
+_CMDLET = compile_later(r"[A-Z][a-z]+-[A-Z]\w*")
 _ENDING = compile_later(r"\.(?:exe|cmd|bat|ps1)$")
 _TELLING = compile_later(
     r"(?:^|[-_:./])(?:tests?|specs?|checks?|lint|build|compile|typecheck|type|types|tsc|verify|ci"
@@ -289,6 +290,11 @@ def may_answer(call: Call) -> bool:
     if name == "systemctl" or name == "jq":
         return "-e" in call.arguments or "is-active" in call.arguments
     return name in known.ANSWERING
+
+
+def is_cmdlet(call: Call) -> bool:
+    """Whether it is one of PowerShell's, which set no exit code."""
+    return bool(_CMDLET.fullmatch(call.words[0]))
 
 
 def is_watching(call: Call) -> bool:

@@ -71,6 +71,9 @@ FAILURES = (
     r".{1,200}\.{3,}Failed$",
     r"(?:FAIL|ERROR):? (?:Required test coverage|Coverage failure)",
     r"(?:ERROR|FAILED): Build (?:failed|did NOT complete)",
+    r" *//\S+ +FAILED\b",
+    r".{0,200}\b[1-9]\d* (?:tests? )?fails? locally\b",
+    r"Tests Passed: \d+, Failed: [1-9]",
     r" *evaluation failed :\(",
     r"(?:error: )?Some tests failed\.",
 )
@@ -111,6 +114,8 @@ _CONTROL = compile_later(
 _FAILURE = compile_later(rf"^{LEAD}(?:{'|'.join(FAILURES)})", re.MULTILINE)
 _NOTHING = compile_later(rf"^{LEAD}(?:{'|'.join(NOTHING)})", re.MULTILINE | re.IGNORECASE)
 _SOME = compile_later(rf"^{LEAD}(?:{'|'.join(SOME)})", re.MULTILINE)
+# Every one of those that unittest ran was skipped.
+_SKIPPED = compile_later(r"^Ran (\d+) tests? in .{0,40}\n\s*OK \(skipped=\1\)$", re.MULTILINE)
 _CODE = compile_later(
     r"^\W*(?:process |command )?(?:exit(?:ed)?(?: with)?|rc|status|ret)[ _-]?(?:code|status)?"
     r"\W{0,3}(-?\d{1,3})\W*$",
@@ -144,6 +149,9 @@ def list_telling(output: str, most: int) -> list[str]:
 
 def find_nothing(output: str) -> str:
     """The line that says that nothing was tried, where none says that something was."""
+    skipped = _SKIPPED.search(output)
+    if skipped:
+        return _get_line(output, skipped.start())
     found = _NOTHING.search(output)
     if found is None or _SOME.search(output):
         return ""
