@@ -39,7 +39,7 @@ def fill_seen(text: str) -> Seen:
     """With another ending than elsewhere: a request that is quoted is not shown twice."""
     source = Source(text, 1, NOW)
     failed = SeenRun(text, text, (text,), text, "failed", "reported", text, (text,) * 5, source)
-    passed = replace(failed, verdict="passed", instead_of=f"{text}2")
+    passed = replace(failed, verdict="passed", instead_of=f"{text}2", is_missing=True)
     decision = SeenDecision("answered", text, text, 1, NOW)
     return Seen(
         failing=(failed, replace(failed, by="exit")),

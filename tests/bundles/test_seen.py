@@ -87,18 +87,47 @@ def test_it_shows_elsewhere_once_its_commit_is_in_the_history(repo: Repo):
     assert [run.command for run in merged.failing] == ["pytest -q"]
 
 
+def test_a_commit_vouches_for_its_own_branch_only(repo: Repo):
+    commit = repo.commit("on main")
+    digest = look(said(1, "No Redis."), todos(2, "next"), branch="feat")
+    moved = {"id": commit, "branch": "main", "before": {"id": "0" * 40, "branch": "feat"}}
+    left = [said(3, "Go."), make_event(4, "system_event", head=moved), said(5, "Commit it.")]
+    printed = ran(6, "git commit -m x", 0, f"[main {commit[:7]}] x")
+    digest = fold(digest, [*left, printed], lambda event: True)
+
+    seen = choose_seen([digest], str(repo.folder), "main")
+
+    assert (seen.said, seen.tasks) == ((), ())
+
+
+def test_a_branch_that_begins_at_main_begins_with_what_main_has(repo: Repo):
+    digest = look(said(1, "No Redis."), branch="main")
+    repo.git("checkout", "-q", "-b", "feat")
+    at_the_same = choose_seen([digest], str(repo.folder), "feat")
+    repo.commit("work")
+    behind = choose_seen([digest], str(repo.folder), "feat")
+
+    assert len(at_the_same.said) == len(behind.said) == 1
+
+
+def test_a_detached_head_shows_what_is_in_its_history(repo: Repo):
+    repo.git("checkout", "-q", "-b", "wip")
+    repo.commit("work")
+    digest = look(said(1, "No Redis."), branch="wip")
+    repo.git("checkout", "-q", "--detach", "main")
+
+    assert choose_seen([digest], str(repo.folder), "").said == ()
+    repo.git("checkout", "-q", "--detach", "wip")
+    main = look(said(1, "No Redis."), branch="main")
+    assert len(choose_seen([main], str(repo.folder), "").said) == 1
+
+
 @pytest.mark.parametrize("branch", ["", "feat"])
 def test_without_a_branch_or_a_repository_nothing_is_left_out(tmp_path: Path, branch: str):
     digest = look(said(1, "No Redis."), branch=branch)
 
     assert len(choose_seen([digest], str(tmp_path), "").said) == 1
     assert len(choose_seen([digest], None, "main").said) == 1
-
-
-def test_where_there_is_no_repository_any_more_another_branch_stays_out(tmp_path: Path):
-    digest = look(said(1, "No Redis."), committed(2, "1a2b3c4"), branch="feat")
-
-    assert choose_seen([digest], str(tmp_path / "gone"), "main").said == ()
 
 
 # --- looked at again ------------------------------------------------------------------------------
@@ -125,8 +154,20 @@ def test_files_are_named_from_the_checkout_and_others_are_left_out(tmp_path: Pat
     paths = [tmp_path / "src" / "a.py", "/etc/passwd", "../other.py", "b.py", link / "c.py"]
     digest = look(*(edited(n, str(path)) for n, path in enumerate(paths, start=1)))
 
-    assert choose_seen([digest], str(tmp_path), "main").files == ("link/c.py", "b.py", "src/a.py")
+    assert choose_seen([digest], str(tmp_path), "main").files == ("c.py", "b.py", "src/a.py")
     assert choose_seen([digest], str(link), "main").files == ("c.py", "b.py", "src/a.py")
+    assert choose_seen([digest], None, "main").files == ("b.py",)
+
+
+@pytest.mark.parametrize(
+    "path", ["src/../../x.py", "~/.ssh/id_rsa", "file:///etc/shadow", ".git/config", "out/x", "."]
+)
+def test_what_leads_out_of_the_checkout_is_not_named(tmp_path: Path, path: str):
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    (checkout / "out").symlink_to("/etc")
+
+    assert choose_seen([look(edited(1, path))], str(checkout), "main").files == ()
 
 
 def test_a_check_of_unknown_end_is_told_only_where_it_was_the_last():

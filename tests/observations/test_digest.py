@@ -82,6 +82,15 @@ def test_the_newest_run_of_each_command_counts():
         ("cd api && pytest -q", "cd api && pytest", True),
         ("make test", "make lint", False),
         ("pytest", "ruff check .", False),
+        ("go test ./...", "go test", False),
+        ("go test -race ./...", "go test ./...", False),
+        ("make -C backend test", "make test", False),
+        ("npm --prefix web test", "npm test", False),
+        ("cargo clippy -- -D warnings", "cargo clippy", False),
+        ("mypy --strict src", "mypy src", False),
+        ("DATABASE_URL=x pytest -q", "pytest -q", False),
+        ("docker compose run api pytest", "docker compose run web pytest", False),
+        ("python3.11 -m pytest", "python3.13 -m pytest", False),
     ],
 )
 def test_only_a_pass_that_leaves_nothing_out_cures_a_failure(failed, passed, is_cured):
@@ -112,10 +121,74 @@ def test_a_command_without_a_report_is_shown_by_its_last_lines():
     assert failing.output == ("a", "no rule to make target")
 
 
-def test_a_way_to_run_it_that_worked_names_the_one_that_did_not():
+def test_a_way_to_run_it_that_worked_names_the_one_that_did_not_even_start():
     seen = look(run(1, "pytest -q", 127), run(2, ".venv/bin/pytest -q", 0))
+    tried = look(run(1, "pytest -q a.py", 1), run(2, "pytest -q b.py", 0))
 
     assert seen.list_working()[0].instead_of == "pytest -q"
+    assert tried.list_working()[0].instead_of == ""
+
+
+def test_the_same_command_elsewhere_is_another_one():
+    folders = look(
+        run(1, "cd backend", 0),
+        run(2, "npm test", 1),
+        run(3, "cd ../web", 0),
+        run(4, "npm test", 0),
+    )
+    start = "x" * 300
+    long = look(run(1, f"{start} && pytest a.py", 1), run(2, f"{start} && pytest b.py", 0))
+
+    assert [each.command for each in folders.list_failing()] == ["npm test"]
+    assert len(long.runs) == 2
+
+
+def test_a_pass_on_another_branch_leaves_the_failure_of_this_one():
+    before = look(asked(1, "go"), run(2, "pytest -q", 1), since=Digest(branch="main"))
+    seen = look(
+        asked(3, "try"), run(4, "pytest -q", 0), moved(5, "f" * 40, "exp", "main"), since=before
+    )
+
+    assert [(each.source.branch, each.verdict) for each in seen.runs] == [
+        ("main", "failed"),
+        ("exp", "passed"),
+    ]
+
+
+def test_what_was_denied_or_has_no_known_end_hides_no_failure():
+    denied = {"tool": "Bash", "input": {"command": "pytest -q"}, "denied": "user-rejected"}
+    seen = look(
+        run(1, "pytest -q", 1, "1 failed"),
+        event(2, "tool_result", "", denied),
+        run(3, "pytest -q", None),
+    )
+
+    [failing] = seen.list_failing()
+    assert (failing.count, failing.output) == (2, ("1 failed",))
+
+
+def test_a_failure_outlives_many_passes():
+    passes = [run(number, f"pytest test_{number}.py", 0) for number in range(2, 2 * MOST_RUNS)]
+    seen = look(run(1, "pytest -q", 1), *passes)
+
+    assert [each.command for each in seen.list_failing()] == ["pytest -q"]
+
+
+def test_a_turn_that_was_taken_back_shows_nothing():
+    todos = {"tool": "TodoWrite", "input": {"todos": [{"content": "x", "status": "pending"}]}}
+    events = [
+        asked(1, "Use at most 5 retries."),
+        asked(2, "Change it to 8 retries."),
+        event(3, "tool_result", "", todos),
+        edit(4, "a.py"),
+        asked(5, "Go on."),
+        edit(6, "b.py"),
+    ]
+    seen = fold(Digest(), events, is_request, ["e2"])
+
+    assert [each.saying.text for each in seen.said] == ["Use at most 5 retries."]
+    assert [file.path for file in seen.files] == ["b.py"]
+    assert seen.tasks.open == ()
 
 
 def test_checks_outlive_other_commands():
@@ -210,6 +283,19 @@ def test_a_turn_belongs_to_the_branch_that_it_ended_on():
     assert [each.source.branch for each in seen.said] == ["main", "feat"]
     assert [each.source.branch for each in seen.files] == ["feat", "feat"]
     assert seen.commits == ()
+
+
+def test_todos_belong_to_the_branch_that_their_turn_ended_on():
+    todos = {"tool": "TodoWrite", "input": {"todos": [{"content": "x", "status": "pending"}]}}
+    seen = look(
+        asked(1, "go"),
+        event(2, "tool_result", "", todos),
+        moved(3, "f" * 40, "feat", was_on="main"),
+        since=Digest(branch="main"),
+    )
+
+    assert seen.tasks_source is not None
+    assert seen.tasks_source.branch == "feat"
 
 
 # --- several sessions -----------------------------------------------------------------------------

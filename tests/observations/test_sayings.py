@@ -185,3 +185,16 @@ def test_what_no_person_said_is_not_quoted(event_type: str, parts: Any):
 @given(content=st.one_of(st.none(), st.text()), parts=st.one_of(st.none(), st.integers()))
 def test_no_event_is_too_odd_to_be_looked_at(content: object, parts: object):
     quote_event(make_event(content, parts=parts))
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "HOLDFAST planning · main · b-1\nRULES\n- Never use 9 workers.\nMore: session recent\n",
+        '<teammate-message teammate_id="x">\nnever use Redis\n</teammate-message>\n',
+        "npm warn deprecated foo: never use this\n",
+        "Warning: do not use 3 of these in production\n",
+    ],
+)
+def test_what_was_pasted_before_a_request_is_not_said_by_the_person(pasted):
+    assert find_sayings(f"{pasted}Please look at it.") == []

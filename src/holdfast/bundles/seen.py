@@ -1,8 +1,9 @@
 """What code has seen in the sessions before, as far as it holds on this branch and checkout.
 
-Branch-true: what was learned on a branch shows there, and elsewhere once a later commit of the same
-session is in the history of what is checked out. Everything is looked at again when it is shown:
-whether a file is still there, and whether something changed after a check passed.
+Branch-true: what was learned on a branch shows there, on a branch that began there, and elsewhere
+once a later commit of the same session on that branch is in the history of what is checked out.
+Everything is looked at again when it is shown: whether a file is still there, and whether something
+changed after a check passed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 
 from holdfast.bundles.model import Seen
 from holdfast.errors import HoldfastError
-from holdfast.ground import git
+from holdfast.ground import git, git_refs
 from holdfast.ground.frozen import replace
 from holdfast.ground.git_history import list_newest_commits
 from holdfast.observations.digest import Digest, merge
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from holdfast.ground.git_refs import GitPlace
     from holdfast.observations.digest import Observation, SeenFile, SeenRun, Source
 
+MAIN_BRANCHES = ("main", "master", "trunk", "develop")
 COMMITS_ASKED = 1_000  # in the history of HEAD; what is merged is new
 FAILING, WORKING, SAID, DECIDED, FILES, TASKS = 3, 6, 20, 10, 20, 20
 
@@ -58,40 +61,26 @@ def _find_unclear(digest: Digest) -> SeenRun | None:
 
 
 def _keep_reached(digests: Sequence[Digest], worktree: str | None, branch: str) -> list[Digest]:
-    """One question to git for all of them."""
-    if not branch or not worktree or not any(_is_elsewhere(each, branch) for each in digests):
+    """One question to git for all of them; a detached HEAD has no branch."""
+    branches = {name for digest in digests for name in _list_branches(digest)}
+    others = branches - {"", branch}
+    place = git_refs.find_place(worktree) if worktree and others else None
+    if worktree is None or place is None:
         return list(digests)
     history = _list_history(worktree)
-    return [_leave_out(digest, branch, _find_reached(digest, history)) for digest in digests]
+    bases = {name for name in others if _is_base(place, name, history)}
+    return [_leave_out(digest, {"", branch} | bases, history) for digest in digests]
 
 
-def _leave_out(digest: Digest, branch: str, reached: int) -> Digest:
-    """Without what was seen on another branch after the event up to which it is merged."""
-
-    def is_kept(source: Source) -> bool:
-        return source.branch in ("", branch) or source.sequence <= reached
-
-    kept = digest
-    if digest.tasks_source and not is_kept(digest.tasks_source):
-        kept = replace(digest, tasks=NO_TASKS, tasks_source=None)
-    return replace(
-        kept,
-        runs=tuple(run for run in digest.runs if is_kept(run.source)),
-        files=tuple(file for file in digest.files if is_kept(file.source)),
-        said=tuple(each for each in digest.said if is_kept(each.source)),
-        decided=tuple(each for each in digest.decided if is_kept(each.source)),
-    )
-
-
-def _is_elsewhere(digest: Digest, branch: str) -> bool:
+def _list_branches(digest: Digest) -> set[str]:
     seen: tuple[Observation, ...] = (
         *digest.runs,
         *digest.files,
         *digest.said,
         *digest.decided,
     )
-    branches = {digest.branch, *(each.source.branch for each in seen)}
-    return bool(branches - {"", branch})
+    sources = [each.source for each in seen]
+    return {source.branch for source in [*sources, digest.tasks_source] if source}
 
 
 def _list_history(worktree: str) -> list[str]:
@@ -103,12 +92,36 @@ def _list_history(worktree: str) -> list[str]:
         return []
 
 
-def _find_reached(digest: Digest, history: Sequence[str]) -> int:
-    """Up to which event of a session its work is in the history of HEAD; 0 where none is."""
-    for seen in reversed(digest.commits):
-        if any(commit.startswith(seen.commit.id) for commit in history):
-            return seen.source.sequence
-    return 0
+def _is_base(place: GitPlace, branch: str, history: Sequence[str]) -> bool:
+    """Whether HEAD has everything of a branch: it was merged, or HEAD's branch began there.
+
+    At the same commit the main one is the base of the other; what is not committed there comes
+    along. A branch that began at HEAD and has no commit yet stays apart.
+    """
+    tip = git_refs.find_commit(place.common_dir, f"{git_refs.BRANCHES}{branch}")
+    return tip in history[1:] or (tip in history[:1] and branch in MAIN_BRANCHES)
+
+
+def _leave_out(digest: Digest, branches: set[str], history: Sequence[str]) -> Digest:
+    """What was seen on another branch stays up to its last commit that HEAD has."""
+    reached: dict[str, int] = {}
+    for made in digest.commits:
+        if any(commit.startswith(made.commit.id) for commit in history):
+            reached[made.source.branch] = made.source.sequence
+
+    def is_kept(source: Source) -> bool:
+        return source.branch in branches or source.sequence <= reached.get(source.branch, 0)
+
+    kept = digest
+    if digest.tasks_source and not is_kept(digest.tasks_source):
+        kept = replace(digest, tasks=NO_TASKS, tasks_source=None)
+    return replace(
+        kept,
+        runs=tuple(run for run in digest.runs if is_kept(run.source)),
+        files=tuple(file for file in digest.files if is_kept(file.source)),
+        said=tuple(each for each in digest.said if is_kept(each.source)),
+        decided=tuple(each for each in digest.decided if is_kept(each.source)),
+    )
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -125,13 +138,13 @@ def _name_files(files: Sequence[SeenFile], worktree: str | None) -> list[str]:
 
 
 def _name_inside(path: str, worktree: str | None) -> str:
-    if worktree is None or not os.path.isabs(path):
-        return "" if path.startswith("..") else path
-    name = os.path.relpath(path, worktree)
-    if not name.startswith(".."):
-        return name
-    name = os.path.relpath(os.path.realpath(path), os.path.realpath(worktree))
-    return "" if name.startswith("..") else name
+    """Empty for one that leads out of it, by a link too, and for what is git's own."""
+    if worktree is None:
+        return "" if os.path.isabs(path) or path.startswith(("..", "~")) else path
+    root = os.path.realpath(worktree)
+    name = os.path.relpath(os.path.realpath(os.path.join(root, path)), root)
+    first = name.partition("/")[0]
+    return "" if first in ("..", ".", ".git", "~") or ":" in first else name
 
 
 def _list_changed(

@@ -133,7 +133,7 @@ def make_seen_works(gathered: Gathered) -> Section:
 
 def _write_working(run: SeenRun) -> Item:
     text = f"{_write_command(run)} ({run.passed} of {run.count})"
-    if run.instead_of and run.instead_of != run.command:
+    if run.instead_of:
         text += f", not {quote(run.instead_of, LABEL_CHARS)}"
     return Item(text, name_event(run.source))
 

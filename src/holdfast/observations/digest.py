@@ -9,10 +9,10 @@ Pure: a digest and events in, a digest out. Every entry names the event that it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from holdfast.ground import clock
+from holdfast.ground import canonical, clock
 from holdfast.ground.frozen import asdict, dataclass, replace
 from holdfast.ground.text import cut
 from holdfast.observations import grading, parts, reports, rules, turns
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 RULES = 1  # one more where the same events would give another digest
 MOST_RUNS, MOST_FILES, MOST_SAID, MOST_DECIDED, MOST_COMMITS = 30, 60, 60, 30, 30
-COMMAND_CHARS = 300
+COMMAND_CHARS, MOST_WORDS = 300, 40
+NOT_STARTED = (126, 127)
 OUTPUT_CHARS, OUTPUT_LINES = 300, 6
 PATH_CHARS = 500
 
@@ -56,8 +57,8 @@ class SeenRun:
 
     command: str
     program: str
-    scope: tuple[str, ...]
-    folder: str
+    words: tuple[str, ...]  # of the whole line, in which anything may decide what is tried
+    folder: str  # what lines before it changed to
     verdict: Verdict
     by: By
     because: str
@@ -66,13 +67,27 @@ class SeenRun:
     is_check: bool = False
     count: int = 1
     passed: int = 0
-    instead_of: str = ""  # a command of the same program that had failed before
+    is_missing: bool = False  # the shell found no such program
+    instead_of: str = ""  # the same program as it could not be started
+
+    def is_same(self, other: SeenRun) -> bool:
+        """The same line in the same folder on the same branch."""
+        place = self.folder, self.source.branch
+        return (self.words, *place) == (other.words, other.folder, other.source.branch)
 
     def covers(self, other: SeenRun) -> bool:
-        """Whether its pass says that what failed there passes now: it leaves nothing out."""
-        is_same = (self.program, self.folder) == (other.program, other.folder)
-        narrower = [word for word in self.scope if word not in other.scope]
-        return is_same and not any(grading.is_narrowing(word) for word in narrower)
+        """Whether its pass says that what failed there passes now: it tries no less.
+
+        An argument that is new may narrow it, and one that is left out may have widened it, or
+        have led elsewhere. Only pytest is known to try everything without a path.
+        """
+        if not self.program or (self.program, self.folder) != (other.program, other.folder):
+            return False
+        new = [word for word in self.words if word not in other.words]
+        left_out = [word for word in other.words if word not in self.words]
+        if self.program == "pytest":
+            left_out = [word for word in left_out if not grading.is_test_path(word)]
+        return not any(grading.is_narrowing(word) for word in (*new, *left_out))
 
 
 @dataclass(frozen=True)
@@ -107,7 +122,9 @@ class Digest:
 
     sequence: int = 0
     turn: int = 0  # the event with which the last turn began
+    is_taken_back: bool = False  # that turn
     branch: str = ""
+    folder: str = ""  # that a command changed to
     runs: tuple[SeenRun, ...] = ()
     files: tuple[SeenFile, ...] = ()
     said: tuple[SeenSaying, ...] = ()
@@ -171,28 +188,44 @@ def _merge_files(files: tuple[SeenFile, ...]) -> tuple[SeenFile, ...]:
     return _sort(tuple(newest.values()))
 
 
-def fold(digest: Digest, events: Iterable[LoggedEvent], is_request: IsRequest) -> Digest:
-    """The digest with what came after it; events that it has already seen change nothing."""
+def fold(
+    digest: Digest,
+    events: Iterable[LoggedEvent],
+    is_request: IsRequest,
+    rewound: Collection[str] = (),
+) -> Digest:
+    """The digest with what came after it; events that it has already seen change nothing.
+
+    `rewound`: the requests that the person took back, with everything up to the next one.
+    """
     for event in events:
         if event.sequence > digest.sequence:
-            digest = replace(_take(digest, event, is_request), sequence=event.sequence)
+            digest = replace(_take(digest, event, is_request, rewound), sequence=event.sequence)
     return replace(digest, said=_drop_superseded(digest.said))
 
 
-def _take(digest: Digest, event: LoggedEvent, is_request: IsRequest) -> Digest:
-    if event.type == "user_message":
-        return _take_request(digest, event) if is_request(event) else digest
-    if event.type == "tool_result":
-        return _take_result(digest, event)
+def _take(
+    digest: Digest, event: LoggedEvent, is_request: IsRequest, rewound: Collection[str]
+) -> Digest:
+    if event.type == "user_message" and is_request(event):
+        digest = replace(
+            digest,
+            turn=event.sequence,
+            is_taken_back=event.id in rewound,
+            runs=_merge_runs(digest.runs),
+        )
+        return digest if digest.is_taken_back else _take_request(digest, event)
     if event.type == "system_event":
         return _take_note(digest, event)
+    if event.type == "tool_result" and not digest.is_taken_back:
+        return _take_result(digest, event)
     return digest
 
 
 def _take_request(digest: Digest, event: LoggedEvent) -> Digest:
     source = _name_source(digest, event)
     found = tuple(SeenSaying(saying, source) for saying in quote_event(event))
-    return replace(digest, turn=event.sequence, said=(*digest.said, *found)[-MOST_SAID:])
+    return replace(digest, said=(*digest.said, *found)[-MOST_SAID:])
 
 
 def _drop_superseded(said: tuple[SeenSaying, ...]) -> tuple[SeenSaying, ...]:
@@ -216,10 +249,7 @@ def _move_turn(digest: Digest, branch: str) -> Digest:
 
     def move(seen: tuple[Seen, ...]) -> tuple[Seen, ...]:
         return tuple(
-            replace(each, source=replace(each.source, branch=branch))
-            if each.source.sequence >= digest.turn
-            else each
-            for each in seen
+            replace(each, source=_move_source(each.source, digest.turn, branch)) for each in seen
         )
 
     return replace(
@@ -228,7 +258,13 @@ def _move_turn(digest: Digest, branch: str) -> Digest:
         files=move(digest.files),
         said=move(digest.said),
         decided=move(digest.decided),
+        commits=move(digest.commits),
+        tasks_source=digest.tasks_source and _move_source(digest.tasks_source, digest.turn, branch),
     )
+
+
+def _move_source(source: Source, turn: int, branch: str) -> Source:
+    return replace(source, branch=branch) if source.sequence >= turn else source
 
 
 def _take_commit(digest: Digest, event: LoggedEvent) -> Digest:
@@ -278,41 +314,58 @@ def _add_files(
 
 
 def _take_command(digest: Digest, command: str, event: LoggedEvent, source: Source) -> Digest:
+    """What was denied was not run. A client may stay in the folder that a line changes to."""
     use = grading.describe_command(command)
     if use.kind == "commit":
-        return _take_commit(digest, event)
-    run = _see_run(command, use, event, source)
-    return replace(digest, runs=_add_run(digest.runs, run))
+        digest = _take_commit(digest, event)
+    elif not rules.is_denied(event):
+        run = _see_run(use.folder or digest.folder, command, use, event, source)
+        digest = replace(digest, runs=_add_run(digest.runs, run, digest.turn))
+    return replace(digest, folder=use.folder) if use.folder else digest
 
 
-def _add_run(runs: tuple[SeenRun, ...], run: SeenRun) -> tuple[SeenRun, ...]:
-    """The newest run of each command counts; those that prove nothing leave first."""
-    before = next((each for each in runs if each.command == run.command), None)
+def _add_run(runs: tuple[SeenRun, ...], run: SeenRun, since: int = 0) -> tuple[SeenRun, ...]:
+    """The newest run of each command counts, but for one of which nothing is known.
+
+    Of a turn that has not ended only its own, because it may turn out to be of another branch.
+    Those that prove nothing leave first, and those that failed last.
+    """
+    known = [each for each in runs if each.source.sequence >= since]
+    before = next((each for each in known if each.is_same(run)), None)
     if before is not None:
         count = before.count + run.count
-        run = replace(run, count=count, passed=before.passed + run.passed)
+        newest = before if run.verdict == "unknown" and before.verdict == "failed" else run
+        run = replace(newest, count=count, passed=before.passed + run.passed)
     others = [each for each in runs if each is not before]
     if run.verdict == "passed":
-        run = replace(run, instead_of=run.instead_of or _find_failed(others, run))
+        run = replace(run, instead_of=run.instead_of or _find_missing(others, run))
     kept = [*others, run]
     while len(kept) > MOST_RUNS:
-        kept.remove(next((each for each in kept if not each.is_check), kept[0]))
+        kept.remove(min(kept, key=_rank_run))
     return tuple(kept)
 
 
-def _find_failed(others: Iterable[SeenRun], run: SeenRun) -> str:
-    failed = [each for each in others if each.verdict == "failed" and each.program == run.program]
+def _rank_run(run: SeenRun) -> tuple[bool, bool]:
+    """Of those with the same rank the oldest comes first."""
+    return run.is_check, run.verdict == "failed"
+
+
+def _find_missing(others: Iterable[SeenRun], run: SeenRun) -> str:
+    """The same program as it could not even be started."""
+    failed = [each for each in others if each.program == run.program and each.is_missing]
     return failed[-1].command if failed and run.program else ""
 
 
-def _see_run(command: str, use: CommandUse, event: LoggedEvent, source: Source) -> SeenRun:
+def _see_run(
+    folder: str, command: str, use: CommandUse, event: LoggedEvent, source: Source
+) -> SeenRun:
     grade = grading.grade_command(command, event)
     is_passed = grade.verdict == "passed"
     return SeenRun(
         command=cut(parts.as_line(command), COMMAND_CHARS),
         program=use.program,
-        scope=use.scope,
-        folder=use.folder,
+        words=_list_words(command),
+        folder=folder,
         verdict=grade.verdict,
         by=grade.by,
         because=grade.because,
@@ -320,7 +373,16 @@ def _see_run(command: str, use: CommandUse, event: LoggedEvent, source: Source) 
         source=source,
         is_check=use.kind == "check",
         passed=int(is_passed),
+        is_missing=grade.code in NOT_STARTED,
     )
+
+
+def _list_words(command: str) -> tuple[str, ...]:
+    """Of a long line its hash: no part of it may stand for the whole."""
+    words = command.split()
+    if len(words) > MOST_WORDS or len(command) > COMMAND_CHARS:
+        return (canonical.sha256(command.encode("utf-8", "replace")).hex(),)
+    return tuple(words)
 
 
 def _end_output(event: LoggedEvent) -> tuple[str, ...]:
@@ -352,7 +414,9 @@ def from_dict(value: Mapping[str, Any]) -> Digest:
     return Digest(
         sequence=value["sequence"],
         turn=value["turn"],
+        is_taken_back=value["is_taken_back"],
         branch=value["branch"],
+        folder=value["folder"],
         runs=tuple(_read_run(run) for run in value["runs"]),
         files=tuple(SeenFile(file["path"], _read_source(file)) for file in value["files"]),
         said=tuple(SeenSaying(_read_saying(each), _read_source(each)) for each in value["said"]),
@@ -374,7 +438,7 @@ def _read_source(value: Mapping[str, Any], name: str = "source") -> Source:
 
 
 def _read_run(value: Mapping[str, Any]) -> SeenRun:
-    given = {"scope": tuple(value["scope"]), "output": tuple(value["output"])}
+    given = {"words": tuple(value["words"]), "output": tuple(value["output"])}
     return SeenRun(**{**value, **given, "source": _read_source(value)})
 
 

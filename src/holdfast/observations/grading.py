@@ -50,7 +50,9 @@ COMMIT = "git commit"
 # Arguments of checks that say how much is printed, or when to stop.
 HARMLESS = frozenset(
     {"-q", "-qq", "-v", "-vv", "-s", "-x", "--quiet", "--verbose", "--maxfail=1", "-ra", "--bail"}
+    | {"python", "python3", "-m"}
 )
+TEST_FOLDERS = ("test", "tests")
 
 _EXIT = compile_later(
     r"^\W*(?:process )?(?:exit(?:ed)?(?: with)?)[ _-]?(?:code|status):? *(-?\d{1,3})\b",
@@ -72,13 +74,12 @@ class Grade:
 
 @dataclass(frozen=True)
 class CommandUse:
-    """What a command is for: the program that counts, what it does and what it was given; of
-    several the last one. Of a commit what git printed of it, which is nothing with `-q`.
+    """What a command is for: the program that counts, and what it does; of several the last one.
+    Of a commit what git printed of it, which is nothing with `-q`.
     """
 
     kind: Kind
     program: str = ""
-    scope: tuple[str, ...] = ()
     folder: str = ""  # the ones that the line changes to
     commit_id: str = ""
     subject: str = ""
@@ -297,7 +298,6 @@ def describe_command(command: str, output: str = "") -> CommandUse:
     return CommandUse(
         "check" if proves else "other",
         program=programs.name_call(last) if last else "",
-        scope=tuple(last.arguments) if last else (),
         folder="/".join(folders),
     )
 
@@ -316,8 +316,13 @@ def _is_commit(call: programs.Call) -> bool:
 
 
 def is_narrowing(word: str) -> bool:
-    """Whether an argument may have a check try less than it does without it."""
+    """Whether a word of a line may decide what is tried; where it is left out, too."""
     return word not in HARMLESS and not word.startswith(("--tb=", "--color=", "--colour="))
+
+
+def is_test_path(word: str) -> bool:
+    """Whether it names a part of the tests, as pytest takes it."""
+    return not word.startswith("-") and (".py" in word or word.partition("/")[0] in TEST_FOLDERS)
 
 
 def read_output(result: LoggedEvent) -> str:

@@ -216,13 +216,18 @@ IDLE_IN_CHECKS = _list_words(
     --show-only --suppress-no-test-exit-code --issues-exit-code=0 --exit-zero-even-if-changed
     --ignore-errors --recon --question --touch --init -DskipTests -DskipTests=true
     -Dmaven.test.skip=true -Dmaven.test.failure.ignore=true -Dmaven.test.failure.ignore
-    --no-error-on-unmatched-pattern
+    --no-error-on-unmatched-pattern --notest --listenvs --cache-show --clearCache --nobuild
+    -Dmaven.test.skip install uninstall autoupdate linters
     """
 )
 IDLE_IN = {
     "ctest": ("-N",),
     "gradle": ("-m",),
     "go": ("-list", "-c", "-n"),
+    "tox": ("-l", "-a"),
+    "nox": ("-l",),
+    "ninja": ("-n", "-t"),
+    "cypress": ("open",),
     "dotnet": ("-t",),
     "trivy": ("--exit-code=0",),
     "ruff": ("-e", "rule", "config", "clean", "linter", "server"),

@@ -28,7 +28,7 @@ _DIFF_BEGIN = compile_later(
 )
 _DIFF_LINE = compile_later(r"[-+ @]|index [0-9a-f]+\.\.|$")
 _TRACE_BEGIN = compile_later(r"Traceback \(most recent|goroutine \d|thread '.*' panicked")
-_TAG_BEGIN = compile_later(r"<([a-z][\w-]*)>")
+_TAG_BEGIN = compile_later(r"<([a-z][\w-]*)(?:\s[^<>]{0,200})?>")
 _NOT_PROSE = compile_later(
     "|".join(
         [
@@ -47,7 +47,8 @@ _NOT_PROSE = compile_later(
             r"\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b[\]:\s]",
             r"\w{3} +\d{1,2} \d\d:\d\d:\d\d ",
             r"(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning)\b(?::|$)",  # an error
-            r"at \S+ ?\(|at \S+:\d+|File \"|Caused by:|npm (?:ERR|WARN)|error(?:\[\w+\])?: ",
+            r"at \S+ ?\(|at \S+:\d+|File \"|Caused by:|error(?:\[\w+\])?: ",
+            r"npm (?:ERR|WARN|err|warn)|[Ww]arning: ",
             r"\w[\w.-]{0,20}: \(\d+\) |\S+:\d+:\d+:? ",
             r"E {3}|(?:FAILED|PASSED|ERROR|FAIL|ok|PASS)\s+\S*[/.:]\S*|--- FAIL|[✓✗✔✘×]",
             r"(?:async )?(?:def|class|fn|func|function) \w+.*[({:]$|(?:const|let|var) \w.* = ",

@@ -21,6 +21,10 @@ def is_refused(result: LoggedEvent) -> bool:
     return bool(parts.find_value(result.parts, REFUSED_KEYS))
 
 
+def is_denied(result: LoggedEvent) -> bool:
+    return bool(parts.find_value(result.parts, ["denied"]))
+
+
 def is_cut_off(result: LoggedEvent) -> bool:
     """Whether a tool was stopped, or has not ended, by its client's word."""
     status = parts.find_value(result.parts, ["status"])

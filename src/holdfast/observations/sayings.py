@@ -33,6 +33,10 @@ SAYINGS_PER_TEXT = 20
 MOST_COMPARED = 100  # later sayings that one is compared with
 TOPIC_CHARS = 4
 
+# A document that we handed over, pasted with a request behind it.
+_DOCUMENT = compile_later(
+    r"^HOLDFAST (?:planning|implementation) · (?:.*\n){1,300}?More: .*$", re.MULTILINE
+)
 _COMMAND = compile_later(r"\s*[/$!][A-Za-z][\w.:-]*(?:\s+\S+){0,3}\s*\Z")
 # A bare answer to a question, which is understood only beside that question.
 _BARE = compile_later(
@@ -81,7 +85,8 @@ def find_sayings(text: object) -> list[Saying]:
     if not isinstance(text, str) or _COMMAND.match(text[:200]):
         return []
     found: dict[str, Saying] = {}
-    for sentence in list_sentences(text):
+    own = _DOCUMENT.sub("", text) if "HOLDFAST " in text else text
+    for sentence in list_sentences(own):
         saying = _make_saying(sentence)
         if saying is not None:
             found.setdefault(saying.text, saying)

@@ -48,7 +48,7 @@ MOST_BUILD_FILES = 200
 _WORD = compile_later(rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*")
 _TARGETS = compile_later(r"^([^\s#:=][^:=#]*)::?(?![:=])", re.MULTILINE)
 _OPEN_MAKE = compile_later(
-    r"^\s*(?:-?include|sinclude)\b|^\.DEFAULT\s*:|^%\s*:|\$\(eval", re.MULTILINE
+    r"^\s*(?:-?include|sinclude)\b|^\.DEFAULT\s*:|^[^\s#:=]*%[^:=#]*:|\$\(eval", re.MULTILINE
 )
 _KEYWORDS = (
     "def|class|function|func|fn|struct|enum|interface|trait|type|const|let|var|val|static|module|"

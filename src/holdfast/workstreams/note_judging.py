@@ -22,11 +22,13 @@ from holdfast.workstreams.note_text import COMMAND, PATH, PLACE, SYMBOL, ClientN
 WORST_FIRST = ("gone", "changed", "moved", "ok", "said")
 STALE = WORST_FIRST[:3]
 COMMIT_CHARS = 7
+FOR_ALL = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")  # where they lie outside of the repository
 UNCOMMITTED = "deleted here, not committed yet"
 
 _REMOVAL = compile_later(
     r"\b(?:remov|delet|renam|replac|deprecat|obsolet|supersed|migrat(?:ed|ion)|split into|"
-    r"merged into|dropped|gone\b|former|legacy|no longer|any ?more\b|used to|moved|instead of)",
+    r"merged into|dropped|gone\b|former|legacy|no longer|any ?more\b|used to|moved|instead of|"
+    r"(?:never|not) (?:create|add|commit))",
     re.IGNORECASE,
 )
 _PARTS = compile_later(r"\.|::|#")
@@ -190,7 +192,11 @@ def _judge_name(
     if name.kind == SYMBOL:
         return _judge_symbol(name, facts)
     if name.kind == COMMAND:
-        return _judge_command(name, facts.commands, facts.tree)
+        judged = _judge_command(name, facts.commands, facts.tree)
+        is_for_all = folder is None and os.path.basename(file) in FOR_ALL
+        if judged and judged.verdict == "gone" and is_for_all:
+            return CheckedName(COMMAND, name.text, "said", "its file is for every repository")
+        return judged
     return _judge_place(name, facts.places.get((file, name.text)))
 
 
