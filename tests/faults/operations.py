@@ -165,7 +165,7 @@ def prepare_newer_program(folder: Path) -> str:
     """The migrations of a made-up next version: ours and one more."""
     shutil.copytree(migrate.FOLDER, folder)
     notes = "create table notes (note text) strict;\ninsert into notes values ('new');\n"
-    (folder / "sqlite" / "0002_notes.sql").write_text(notes)
+    (folder / "sqlite" / "9999_notes.sql").write_text(notes)
     return str(folder)
 
 

@@ -435,14 +435,14 @@ async def test_a_table_that_was_adopted_before_is_looked_at_again(
     )
     await migrate_postgres(postgres.dsn(name, OWNER))
     later = shutil.copytree(migrate.FOLDER, tmp_path / "later")
-    (later / "postgres" / "0002_notes.sql").write_text("create table context.notes (id int);")
+    (later / "postgres" / "9999_notes.sql").write_text("create table context.notes (id int);")
     monkeypatch.setattr(migrate, "FOLDER", str(later))
     execute(postgres.dsn(name, OWNER), "alter table memori.memories enable row level security")
 
     with pytest.raises(AdoptionRefusedError, match="row-level security") as refused:
         await migrate_postgres(postgres.dsn(name, OWNER))
     execute(postgres.dsn(name, OWNER), refused.value.remedy or "")
-    assert await migrate_postgres(postgres.dsn(name, OWNER)) == ["0002_notes"]
+    assert await migrate_postgres(postgres.dsn(name, OWNER)) == ["9999_notes"]
 
     async with open_memories(postgres, name) as memories:
         assert [recalled.memory.content for recalled in await memories.recall("staging port")] == [

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -14,6 +15,7 @@ import pytest
 import holdfast
 from holdfast.errors import Action, StoreUnreachableError
 from holdfast.memories.service import MemoryService
+from holdfast.storage import migrate
 from holdfast.storage.errors import (
     AdoptionRefusedError,
     PermissionRefusedError,
@@ -25,6 +27,7 @@ from tests.rig.commands import HOLDFAST, run_process
 from tests.rig.postgres import APP, OWNER, Cluster, execute
 from tests.rig.roles import new_role
 
+MIGRATIONS = sorted(path.stem for path in Path(migrate.FOLDER, "postgres").glob("*.sql"))
 UUID = "id uuid primary key default gen_random_uuid(), user_id text not null, content text not null"
 TABLE = f"create table memori.memories ({UUID})"
 FILL = (
@@ -268,7 +271,7 @@ async def test_a_run_whose_lock_was_lost_commits_no_migration(
         await migrate_postgres(url, report=end_lock)
     assert read_state(url) == (*ALL_DONE[:2], False)
 
-    assert await migrate_postgres(url) == ["0001_tables"]
+    assert await migrate_postgres(url) == MIGRATIONS
 
 
 async def test_of_several_adoptions_at_once_one_does_it(
@@ -278,7 +281,7 @@ async def test_of_several_adoptions_at_once_one_does_it(
 
     applied = await asyncio.gather(*(migrate_postgres(url) for _ in range(4)))
 
-    assert sorted(applied) == [[], [], [], ["0001_tables"]]
+    assert sorted(applied) == [[], [], [], MIGRATIONS]
     assert (read_state(url), count_unusable(url)) == (ALL_DONE, 0)
 
 
@@ -328,7 +331,7 @@ def test_progress_is_for_a_person(make: Callable[..., str], postgres: Cluster):
     )
 
     assert "Making index 5 of 5: memories_by_age\n" in told.err
-    assert (silent.err, silent.document["applied"]) == ("", ["0001_tables"])
+    assert (silent.err, silent.document["applied"]) == ("", MIGRATIONS)
 
 
 async def test_verbs_on_the_same_rows_of_another_program_never_deadlock(
