@@ -22,7 +22,7 @@ from holdfast.workstreams.note_text import COMMAND, PATH, PLACE, SYMBOL, ClientN
 WORST_FIRST = ("gone", "changed", "moved", "ok", "said")
 STALE = WORST_FIRST[:3]
 COMMIT_CHARS = 7
-FOR_ALL = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")  # where they lie outside of the repository
+OWN_FOLDER = "memory"  # of a client for one repository; other files outside of it are for all
 UNCOMMITTED = "deleted here, not committed yet"
 
 _REMOVAL = compile_later(
@@ -193,7 +193,7 @@ def _judge_name(
         return _judge_symbol(name, facts)
     if name.kind == COMMAND:
         judged = _judge_command(name, facts.commands, facts.tree)
-        is_for_all = folder is None and os.path.basename(file) in FOR_ALL
+        is_for_all = folder is None and OWN_FOLDER not in os.path.dirname(file)
         if judged and judged.verdict == "gone" and is_for_all:
             return CheckedName(COMMAND, name.text, "said", "its file is for every repository")
         return judged
