@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     IsRequest = Callable[[LoggedEvent], bool]
     Observation: TypeAlias = "SeenRun | SeenFile | SeenSaying | Decided | SeenCommit"
-    Seen = TypeVar("Seen", "SeenRun", "SeenFile", "SeenSaying", "Decided", "SeenCommit")
+    AnySeen = TypeVar("AnySeen", "SeenRun", "SeenFile", "SeenSaying", "Decided", "SeenCommit")
 
 RULES = 1  # one more where the same events would give another digest
 MOST_RUNS, MOST_FILES, MOST_SAID, MOST_DECIDED, MOST_COMMITS = 30, 60, 60, 30, 30
@@ -171,7 +171,7 @@ def _is_newer(source: Source | None, other: Source | None) -> bool:
     return source is not None and (other is None or source.at >= other.at)
 
 
-def _sort(seen: tuple[Seen, ...]) -> tuple[Seen, ...]:
+def _sort(seen: tuple[AnySeen, ...]) -> tuple[AnySeen, ...]:
     return tuple(sorted(seen, key=lambda each: each.source.at))
 
 
@@ -247,7 +247,7 @@ def _move_turn(digest: Digest, branch: str) -> Digest:
     the turn, and nothing says when.
     """
 
-    def move(seen: tuple[Seen, ...]) -> tuple[Seen, ...]:
+    def move(seen: tuple[AnySeen, ...]) -> tuple[AnySeen, ...]:
         return tuple(
             replace(each, source=_move_source(each.source, digest.turn, branch)) for each in seen
         )

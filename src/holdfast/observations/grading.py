@@ -13,7 +13,7 @@ import re
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.patterns import compile_later
 from holdfast.ground.text import cut
-from holdfast.observations import parts, programs, proving, reports
+from holdfast.observations import parts, programs, proving, reports, rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _read_outcome(result: LoggedEvent) -> _Outcome:
         code=code,
         is_error=is_error,
         is_stopped=_has_flag([own, answer, given], STOPPED_KEYS),
-        is_denied=bool(parts.find_value(own, ["denied"])),
+        is_denied=rules.is_denied(result),
         output=reports.clean_output(output),
     )
 

@@ -22,6 +22,7 @@ def is_refused(result: LoggedEvent) -> bool:
 
 
 def is_denied(result: LoggedEvent) -> bool:
+    """Whether a person or a rule of the client kept a tool from being run."""
     return bool(parts.find_value(result.parts, ["denied"]))
 
 
