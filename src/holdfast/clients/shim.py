@@ -10,15 +10,20 @@ A program may also be there and not start, because its interpreter or its packag
 `exec` it is too late to try another one, and the shell must not stay above the program, because
 hooks register the process above them. So the interpreter is looked for before (also the one that
 pip names in a second line, where its path is long), and a server is first asked for its version.
+
+A hook is what an agent waits for. The program that pip writes loads `re` before it calls ours, so a
+hook is started by the interpreter itself, where that is known to find the same package.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 
+import holdfast
 from holdfast.clients.setup import MARK, quote_for_shell
 from holdfast.ground import files
 
@@ -30,10 +35,16 @@ _SETTING = """\
 [ -n "${name}" ] || {name}={value}
 export {name}
 """
+# `-P`: nothing is imported from the folder that a client was started in.
+_START = "import sys; from holdfast.__main__ import main; sys.exit(main())"
+_DIRECT = """\
+[ "$verb" = hook ] && [ -x {python} ] && [ -f {package} ] && exec {python} -P -c {start} "$@"
+"""
 _TEXT = """\
 #!/bin/sh
 # {mark}. Clients start this file; it finds the program.
 {settings}verb=$1
+{direct}\
 program=
 try() {{
   [ -z "$program" ] && [ -f "$1" ] && [ -x "$1" ] || return
@@ -91,13 +102,16 @@ def find_shim(home: str) -> str:
     return os.path.join(home, "bin", PROGRAM)
 
 
-def write_shim(home: str, program: str, settings: Mapping[str, str]) -> bool:
+def write_shim(
+    home: str, program: str, settings: Mapping[str, str], python: str | None = None
+) -> bool:
     """Whether it had to be written.
 
     `settings` are ours of the environment of `init`: some clients start a program without them.
+    `python`: the interpreter that starts hooks.
     """
     path = find_shim(home)
-    text = make_shim(program, settings).encode()
+    text = make_shim(program, settings, python).encode()
     if files.find_bytes(path, max_bytes=SHIM_BYTES) == text and os.access(path, os.X_OK):
         return False
     files.private_folder(os.path.dirname(path))
@@ -105,7 +119,7 @@ def write_shim(home: str, program: str, settings: Mapping[str, str]) -> bool:
     return True
 
 
-def make_shim(program: str, settings: Mapping[str, str]) -> str:
+def make_shim(program: str, settings: Mapping[str, str], python: str | None = None) -> str:
     lines = [
         _SETTING.format(name=name, value=quote_for_shell(settings[name]))
         for name in CARRIED
@@ -114,9 +128,18 @@ def make_shim(program: str, settings: Mapping[str, str]) -> str:
     return _TEXT.format(
         mark=MARK,
         settings="".join(lines),
+        direct=_make_direct(python) if python else "",
         program=quote_for_shell(program),
         name=PROGRAM,
         server=_SERVER_WITHOUT_TOOLS,
+    )
+
+
+def _make_direct(python: str) -> str:
+    return _DIRECT.format(
+        python=quote_for_shell(python),
+        package=quote_for_shell(holdfast.__file__),
+        start=quote_for_shell(_START),
     )
 
 
@@ -139,6 +162,26 @@ def find_program(home: str, search_path: str | None) -> str | None:
         if candidate and _is_program(candidate) and not _is_same(candidate, shim):
             return os.path.abspath(candidate)
     return None
+
+
+def find_python(program: str) -> str | None:
+    """The one that is running, if it is beside the program and finds this package on its own.
+
+    It does not where the package is inside of the program, or is named by a variable.
+    """
+    python = sys.executable
+    folder = os.path.dirname(os.path.realpath(program))
+    if not python or not _is_same(os.path.dirname(python), folder):
+        return None
+    ask = [python, "-P", "-c", "import holdfast; print(holdfast.__file__, end='')"]
+    environment = {name: os.environ[name] for name in os.environ if not name.startswith("PYTHON")}
+    try:
+        done = subprocess.run(
+            ask, cwd="/", env=environment, capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return python if done.stdout == holdfast.__file__ else None
 
 
 def _is_program(path: str) -> bool:

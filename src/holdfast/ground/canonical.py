@@ -7,10 +7,10 @@ spaces, whole floats as integers, and a clear refusal of what one of the engines
 
 from __future__ import annotations
 
-import json
 import sys
 
 from holdfast.errors import InvalidValueError
+from holdfast.ground import light_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` costs a hook five milliseconds
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # `typing` costs a hook five milliseconds
     from typing import Any
 
 # Kept: `json.dumps` makes one at each call, which takes as long as a small object.
-_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+_format = json.make_dumps(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 MAX_DEPTH = 64
 LARGEST_INTEGER = int(sys.float_info.max)  # Python itself stops parsing at 4,300 digits
@@ -56,7 +56,7 @@ def canonical_json(field: str, value: object, *, max_bytes: int) -> str:
 
 def format_json(normalised: object) -> str:
     """The one text of a value that is known to be JSON."""
-    return _ENCODER.encode(normalised)
+    return _format(normalised)
 
 
 def check_json(field: str, value: object) -> None:

@@ -56,3 +56,16 @@ class GitFailedError(Unavailable):
             f"git does not answer about {shown(folder)}: {shown(complaint)}.",
             next_actions=[Action("git.status")],
         )
+
+
+class CommitFailedError(Refused):
+    """What git, or a hook of the person's own, says to a commit that was asked for."""
+
+    code = "commit_failed"
+
+    def __init__(self, complaint: str):
+        self.complaint = complaint
+        super().__init__(
+            f"git made no commit: {shown(complaint)}. The files are written; commit them yourself.",
+            next_actions=[Action("git.commit")],
+        )

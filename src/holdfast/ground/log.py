@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 
 from holdfast.ground import clock, files
+from holdfast.ground import light_json as json
 from holdfast.ground.patterns import compile_later
 
 MAX_BYTES = 1 << 20

@@ -6,7 +6,7 @@ that its modules have.
 
 from __future__ import annotations
 
-import re
+from holdfast.ground import late_re as re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

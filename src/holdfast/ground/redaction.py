@@ -12,12 +12,12 @@ structure around them are never touched, and a text that was redacted once stays
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from operator import itemgetter
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
+from holdfast.ground import late_re as re
 from holdfast.ground.redaction_rules import EXACT, OPEN, RULES, WHOLE, Rule, is_secret_field
 
 TYPE_CHECKING = False

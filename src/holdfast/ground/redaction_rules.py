@@ -8,7 +8,7 @@ than a long one.
 
 from __future__ import annotations
 
-import re
+from holdfast.ground import late_re as re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` costs a hook five milliseconds

@@ -70,7 +70,10 @@ _CLAUSE_END = compile_later(r"[;:](?=\s)|\s[–—-](?=\s)|[；：]")
 
 _INLINE_CODE = compile_later(r"`([^`]{1,200})`")
 _SETTING = compile_later(r"[\w.-]{1,40}\s?[=:]\s?\d[\d.]{0,12}\w{0,3}$")
-_QUOTED = compile_later(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|«[^»]{1,300}»|„[^“”]{1,300}[“”]")
+_QUOTED = compile_later(
+    r"\"[^\"]{1,300}\"|“[^”]{1,300}”|«[^»]{1,300}»|„[^“”]{1,300}[“”]"
+    r"|「[^」]{1,300}」|『[^』]{1,300}』"
+)
 _CITED = compile_later(r"\b(?:said|says|say|told (?:me|us)|wrote|answered)[,:]?\s*$", re.IGNORECASE)
 _NAMED = compile_later(
     "|".join(
@@ -92,16 +95,28 @@ _NAMED = compile_later(
 def list_sentences(text: str) -> list[str]:
     """What a person says in a prompt, sentence by sentence, with white space collapsed."""
     sentences: list[str] = []
-    for edge in _take_edges(text):
-        for passage in _list_passages(edge):
-            sentences += _split(passage)
+    for passage in list_passages(text):
+        sentences += split_sentences(passage)
     return sentences
+
+
+def list_passages(text: str) -> list[str]:
+    """What a person says in a prompt, in the lines that belong together."""
+    passages: list[str] = []
+    for edge in take_edges(text):
+        passages += _join_lines(edge)
+    return passages
 
 
 def mask(sentence: str) -> str:
     """A sentence without code, quotations, addresses and names, which are not about anything."""
     shown = _INLINE_CODE.sub(_mask_code, sentence)
     return _NAMED.sub(MASK, _QUOTED.sub(_mask_quotation, shown))
+
+
+def mask_quotations(passage: str) -> str:
+    """A passage without code and without the words of others, also those that it cites."""
+    return _QUOTED.sub(MASK, _INLINE_CODE.sub(MASK, passage))
 
 
 def _mask_code(found: re.Match[str]) -> str:
@@ -119,7 +134,7 @@ def _mask_quotation(found: re.Match[str]) -> str:
 # --- lines ----------------------------------------------------------------------------------------
 
 
-def _take_edges(text: str) -> list[str]:
+def take_edges(text: str) -> list[str]:
     """The text, or its beginning and its end without the lines that were cut."""
     if len(text) <= 2 * EDGE_CHARS:
         return [text]
@@ -131,7 +146,7 @@ def _take_edges(text: str) -> list[str]:
     return [begin, FENCE + text[at:] if is_in_fence else text[at:]]
 
 
-def _list_passages(text: str) -> list[str]:
+def _join_lines(text: str) -> list[str]:
     """Lines that belong together, as one; each that is not prose ends what was before it."""
     passages: list[str] = []
     is_open = False  # whether the next line may continue the last one
@@ -198,6 +213,8 @@ class _Lines:
 
 def _is_prose(line: str) -> bool:
     words = line.strip()
+    if not words:
+        return False
     if _INDENTED.match(line) and not _LIST_MARK.match(words):
         return False
     return not _NOT_PROSE.match(words) and not _COLUMNS.match(words)
@@ -206,7 +223,7 @@ def _is_prose(line: str) -> bool:
 # --- sentences ------------------------------------------------------------------------------------
 
 
-def _split(passage: str) -> list[str]:
+def split_sentences(passage: str) -> list[str]:
     """At the ends of sentences; one that is too long also at its semicolons and colons."""
     sentences = []
     for sentence in _cut_at(passage, _SENTENCE_END):
