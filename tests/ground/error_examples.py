@@ -5,6 +5,7 @@ from holdfast.ground import errors
 EXAMPLES = (
     errors.FileChangedError("docs/plan.md"),
     errors.FileMissingError("docs/plan.md"),
+    errors.CommitFailedError("pre-commit hook failed"),
     errors.GitFailedError("/repo", "fatal: bad object HEAD"),
     errors.GitMissingError("is not installed"),
     errors.PathOutsideError("/etc/passwd", "is not below a folder that may be shown"),

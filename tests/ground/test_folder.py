@@ -134,3 +134,61 @@ def test_writers_one_after_the_other_lose_nothing_and_leave_no_lock_file(tmp_pat
 
     assert len((tmp_path / PLACE / "a").read_text().splitlines()) == 40
     assert [path.name for path in (tmp_path / PLACE).iterdir()] == ["a"]
+
+
+def test_what_is_made_in_a_private_folder_is_for_this_user_alone(tmp_path: Path):
+    opened = open_folder(str(tmp_path), PLACE, create=True, is_private=True)
+    assert opened is not None
+    with opened as folder:
+        folder.replace("a", b"one")
+        folder.make_folder("inner")
+
+    made = [tmp_path / "data", *sorted((tmp_path / "data").rglob("*"))]
+    assert [path.stat().st_mode & 0o777 for path in made] == [0o700, 0o700, 0o600, 0o700]
+
+
+def test_of_a_long_file_the_beginning_can_be_read(tmp_path: Path):
+    with open_place(tmp_path) as folder:
+        folder.replace("a", b"12345")
+        (tmp_path / PLACE / "link").symlink_to("a")
+
+        assert folder.find_beginning("a", max_bytes=4) == b"1234"
+        assert folder.find_beginning("b", max_bytes=4) is None
+        with pytest.raises(PathOutsideError):
+            folder.find_beginning("link", max_bytes=4)
+
+
+def test_a_folder_is_made_once_and_listed(tmp_path: Path):
+    with open_place(tmp_path) as folder:
+        folder.make_folder("a")
+        with pytest.raises(FileExistsError):
+            folder.make_folder("a")
+
+        assert folder.list_names() == ["a"]
+
+
+def test_a_folder_is_moved_and_never_over_another(tmp_path: Path):
+    with open_place(tmp_path) as folder:
+        folder.make_folder("a")
+        folder.make_folder("b")
+        other = open_folder(str(tmp_path), "other", create=True)
+        assert other is not None
+        with other:
+            other.make_folder("b")
+            folder.move("a", other)
+            with pytest.raises(PathOutsideError, match="is taken already"):
+                folder.move("b", other)
+
+            assert (folder.list_names(), sorted(other.list_names())) == (["b"], ["a", "b"])
+
+
+def test_a_file_is_removed_also_where_it_is_missing(tmp_path: Path):
+    with open_place(tmp_path) as folder:
+        folder.replace("a", b"one")
+        folder.make_folder("inner")
+        folder.remove("a")
+        folder.remove("a")
+        with pytest.raises(PathOutsideError):
+            folder.remove("inner")
+
+        assert folder.list_names() == ["inner"]

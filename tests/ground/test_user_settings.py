@@ -62,13 +62,33 @@ def test_rules_of_everywhere_come_before_those_of_one_repository(tmp_path: Path)
         {"repositories": []},
         {"repositories": {"r": 1}},
         {"repositories": {"r": {"shared_context": 1}}},
+        {"repositories": {"r": {"conversations": "yes"}}},
+        {"repositories": {"r": {"conversation_messages": 0}}},
         {"context_folder": 5},
         {"context_folder": "/etc"},
+        {"pause_words": "eod"},
+        {"pause_words": [1]},
+        {"pause_words": [" "]},
+        {"pause_words": ["x" * 101]},
+        {"pause_words": ["x"] * 51},
     ],
 )
 def test_a_file_that_is_wrong_is_named(tmp_path: Path, value: Any):
     with pytest.raises(InvalidValueError, match=r"settings\.json"):
         load_written(tmp_path, value)
+
+
+def test_the_words_by_which_a_person_stops_are_kept_in_their_order(tmp_path: Path):
+    words = ["eod", "x" * 100, *map(str, range(48))]
+
+    assert load_written(tmp_path, {"pause_words": words}).pause_words == tuple(words)
+
+
+def test_too_many_or_too_long_pause_words_are_refused_with_the_limit(tmp_path: Path):
+    with pytest.raises(InvalidValueError, match="has 51 texts; at most 50"):
+        load_written(tmp_path, {"pause_words": ["x"] * 51})
+    with pytest.raises(InvalidValueError, match="longer than 100 characters"):
+        load_written(tmp_path, {"pause_words": ["x" * 101]})
 
 
 @pytest.mark.parametrize(
@@ -78,7 +98,7 @@ def test_a_file_that_is_wrong_is_named(tmp_path: Path, value: Any):
         (
             {"colour": "red"},
             "'colour'",
-            "Known: shared_context, pinned_rules, context_folder, repositories.",
+            "Known: shared_context, pinned_rules, context_folder, pause_words, repositories.",
         ),
         (
             {"repositories": {"h/x": {"pined_rules": []}}},
@@ -88,7 +108,7 @@ def test_a_file_that_is_wrong_is_named(tmp_path: Path, value: Any):
         (
             {"repositories": {"h/x": {"context_folder": "x"}}},
             "'context_folder'",
-            "Known: shared_context, pinned_rules.",
+            "Known: shared_context, conversations, conversation_messages, pinned_rules.",
         ),
         ({"repositories": {"shop": {}}}, "'shop'", "workstream show` prints"),
         ({"repositories": {"/home/dev/shop": {}}}, "'/home/dev/shop'", "workstream show` prints"),
@@ -146,3 +166,14 @@ def test_a_settings_file_that_is_not_utf8_is_refused(tmp_path: Path):
     (tmp_path / "settings.json").write_bytes(b"\xff")
     with pytest.raises(InvalidValueError, match="cannot be read"):
         load_user_settings(str(tmp_path))
+
+
+def test_a_switch_is_on_off_or_was_never_asked_for_in_each_repository(tmp_path: Path):
+    name = "github.com/acme/payouts"
+    chosen = {"conversations": True, "conversation_messages": False}
+    settings = load_written(tmp_path, {"repositories": {name: chosen}})
+
+    assert settings.find_switch(name, "conversations") is True
+    assert settings.find_switch(name, "conversation_messages") is False
+    assert settings.find_switch("github.com/acme/other", "conversations") is None
+    assert settings.ignored == ()

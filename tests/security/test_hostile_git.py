@@ -612,5 +612,5 @@ def test_a_pipe_where_git_reads_settings_ends_in_time(
     scene.configure("[include]\n\tpath = pipe")
     monkeypatch.setattr(git_process, "SECONDS", 0.5)
 
-    with pytest.raises(HoldfastError, match="no answer came within"):
+    with pytest.raises(HoldfastError, match="no answer came in time"):
         git.find_repository(str(scene.folder))

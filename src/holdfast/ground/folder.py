@@ -26,10 +26,13 @@ _ADVICE = "It is left as it is: remove it or move it away."
 
 
 class Folder:
-    """An open folder; close it, or use it in a `with` block."""
+    """An open folder; close it, or use it in a `with` block.
 
-    def __init__(self, path: str, fd: int):
-        self.path, self._fd = path, fd
+    `is_private`: what is made in it is for this user alone.
+    """
+
+    def __init__(self, path: str, fd: int, *, is_private: bool = False):
+        self.path, self._fd, self.is_private = path, fd, is_private
 
     def __enter__(self) -> Folder:
         return self
@@ -39,23 +42,32 @@ class Folder:
 
     def find(self, name: str, *, max_bytes: int) -> bytes | None:
         """A regular file's bytes, or None where it is missing."""
-        with self._translate_errors(name):
-            try:
-                fd = os.open(
-                    name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=self._fd
-                )
-            except FileNotFoundError:
-                return None
-            try:
-                self._check_plain(fd, name)
-                return files.read_open(fd, self._path_to(name), max_bytes)
-            finally:
-                os.close(fd)
+        with self._translate_errors(name), self._open(name) as fd:
+            return None if fd is None else files.read_open(fd, self._path_to(name), max_bytes)
+
+    def find_beginning(self, name: str, *, max_bytes: int) -> bytes | None:
+        """The first bytes of a regular file, however long it is."""
+        with self._translate_errors(name), self._open(name) as fd:
+            return None if fd is None else os.read(fd, max_bytes)
+
+    @contextlib.contextmanager
+    def _open(self, name: str) -> Iterator[int | None]:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+        try:
+            fd = os.open(name, flags, dir_fd=self._fd)
+        except FileNotFoundError:
+            yield None
+            return
+        try:
+            self._check_plain(fd, name)
+            yield fd
+        finally:
+            os.close(fd)
 
     def replace(self, name: str, data: bytes) -> None:
         """Replace a whole file; what is not a regular file is refused and left unchanged."""
         with self._translate_errors(name):
-            mode = 0o644
+            mode = 0o600 if self.is_private else 0o644
             try:
                 found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
             except FileNotFoundError:
@@ -65,6 +77,30 @@ class Folder:
                     raise PathOutsideError(self._path_to(name), _NOT_PLAIN, _ADVICE)
                 mode = stat.S_IMODE(found.st_mode)
             files.write_atomic_at(self._fd, name, data, mode=mode)
+
+    def list_names(self) -> list[str]:
+        with self._translate_errors(""):
+            return os.listdir(self._fd)
+
+    def make_folder(self, name: str) -> None:
+        """A new one; raises FileExistsError where the name is taken."""
+        os.mkdir(name, 0o700 if self.is_private else 0o755, dir_fd=self._fd)
+        files.sync_folder(self._fd)
+
+    def move(self, name: str, to: Folder) -> None:
+        """Into another folder of the same file system; refused where the name is taken there."""
+        with self._translate_errors(name):
+            if name in to.list_names():
+                raise PathOutsideError(to._path_to(name), "is taken already", _ADVICE)
+            os.rename(name, name, src_dir_fd=self._fd, dst_dir_fd=to._fd)
+            files.sync_folder(self._fd)
+            files.sync_folder(to._fd)
+
+    def remove(self, name: str) -> None:
+        """A file, where it is there."""
+        with self._translate_errors(name), contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self._fd)
+            files.sync_folder(self._fd)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -106,7 +142,9 @@ class Folder:
             yield
 
 
-def open_folder(root: str, path: str, *, create: bool = False) -> Folder | None:
+def open_folder(
+    root: str, path: str, *, create: bool = False, is_private: bool = False
+) -> Folder | None:
     """The folder at a path below a root; None where it is missing and not to be made."""
     steps = confined.check_steps(path)
     fd = -1
@@ -114,7 +152,7 @@ def open_folder(root: str, path: str, *, create: bool = False) -> Folder | None:
         try:
             fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             for step in steps:
-                inner = _step(fd, step, create)
+                inner = _step(fd, step, create, 0o700 if is_private else 0o755)
                 os.close(fd)
                 fd = inner
         except FileNotFoundError:
@@ -124,13 +162,13 @@ def open_folder(root: str, path: str, *, create: bool = False) -> Folder | None:
             if fd >= 0:
                 os.close(fd)
             raise
-    return Folder(os.path.join(root, path), fd)
+    return Folder(os.path.join(root, path), fd, is_private=is_private)
 
 
-def _step(fd: int, name: str, create: bool) -> int:
+def _step(fd: int, name: str, create: bool, mode: int) -> int:
     if create:
         with contextlib.suppress(FileExistsError):
-            os.mkdir(name, 0o755, dir_fd=fd)
+            os.mkdir(name, mode, dir_fd=fd)
             files.sync_folder(fd)
     return os.open(name, _FOLDER, dir_fd=fd)
 

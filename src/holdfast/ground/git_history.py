@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from holdfast.errors import InvalidValueError
 from holdfast.ground import confined
 from holdfast.ground.bounded_map import BoundedMap
+from holdfast.ground.errors import GitFailedError
 from holdfast.ground.git_process import Git, text
 from holdfast.ground.git_repository import Repository, check_commit, is_commit, read_head
 from holdfast.ground.light_typing import NamedTuple
@@ -98,6 +99,30 @@ def list_newest_commits(repository: AsksGit, limit: int) -> list[str]:
     """Whole ids of what HEAD has in its history, the newest first; none before the first commit."""
     answer = repository.git.run("rev-list", f"--max-count={limit}", "HEAD")
     return text(answer.out).split() if answer.code == 0 else []
+
+
+def list_commit_files(
+    repository: AsksGit, commits: Sequence[str], limit: int
+) -> dict[str, list[str]]:
+    """By the whole ids of those that are here, the first files that each has changed.
+
+    A merge changes nothing by itself. `commits` are ids or their beginnings.
+    """
+    asked = [commit for commit in commits if _BEGINNING.fullmatch(commit)]
+    if not asked:
+        return {}
+    listing = ("log", "--no-walk=unsorted", "--ignore-missing", "--format=%x01%H", "-z")
+    answer = repository.git.run(*listing, "--name-only", *QUIET_DIFF, *asked, "--")
+    if answer.code:
+        raise GitFailedError("commits", answer.complaint)
+    found: dict[str, list[str]] = {}
+    files: list[str] = []
+    for row in text(answer.out).split("\0"):
+        if row.startswith("\x01") and is_commit(row[1:]):
+            files = found[row[1:]] = []
+        elif row and len(files) < limit:
+            files.append(row.removeprefix("\n"))  # ends the line of the commit before the first
+    return found
 
 
 def is_ancestor(repository: Repository, commit: str, of: str | None = None) -> bool | None:

@@ -21,6 +21,7 @@ MOST_COMMITS = 20_000
 BLOB_BYTES = 1 << 20
 RENAME_LIMIT = "-l1000"
 SUBMODULE = "160000"
+NOT_IGNORED = 1  # the exit code where none is; a higher one is an error
 
 _QUIET = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-color")
 _MARK = "\x01"
@@ -89,6 +90,24 @@ def find_past(repository: Repository, paths: Sequence[str]) -> dict[str, PastFil
         if not pending:
             break
     return {path: _follow(repository, found, path) for path in wanted if path in found}
+
+
+def find_ignored(repository: Repository, paths: Sequence[str]) -> frozenset[str]:
+    """The missing files and folders that git is told to ignore; all, where it does not say."""
+    asked = paths[:MOST_PATHS]
+    if not asked:
+        return frozenset()
+    # `./`: none of them is a pattern, for which this command has no option of its own.
+    files = [f"./{path}" for path in asked]
+    folders = [f"{file}/" for file in files]  # for which a rule may be only
+    answer = repository.git.run(
+        "--no-literal-pathspecs", "-c", "core.quotePath=false", "check-ignore", "--",
+        *files, *folders,
+    )  # fmt: skip
+    if answer.code > NOT_IGNORED or answer.is_cut:
+        return frozenset(asked)
+    ignored = {line.removeprefix("./").rstrip("/") for line in text(answer.out).split("\n")}
+    return frozenset(ignored.intersection(asked))
 
 
 def _follow(repository: Repository, found: Mapping[str, PastFile], path: str) -> PastFile:

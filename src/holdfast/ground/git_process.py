@@ -133,6 +133,24 @@ class Git:
         return git_settings.make_settings(lines, self.folder, own_files)
 
 
+class TimeLimit:
+    """All git commands within it get so long together: for a program that is waited for, with
+    nothing else at work in it.
+    """
+
+    ends_at = float("inf")
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+
+    def __enter__(self) -> None:
+        self.before = TimeLimit.ends_at
+        TimeLimit.ends_at = min(self.before, time.monotonic() + self.seconds)
+
+    def __exit__(self, *_: object) -> None:
+        TimeLimit.ends_at = self.before
+
+
 class Running:
     """A git process that was started; it ends with its `with` block, or when finished."""
 
@@ -140,7 +158,7 @@ class Running:
         assert process.stdout
         assert process.stderr
         self.process, self.folder = process, folder
-        self.deadline = time.monotonic() + SECONDS
+        self.deadline = min(time.monotonic() + SECONDS, TimeLimit.ends_at)
         self.out = bytearray()
         self.complaint = bytearray()
         self.streams = {
@@ -208,7 +226,7 @@ class Running:
         seconds_left = max(0.0, self.deadline - time.monotonic())
         ready = self.poll.poll(seconds_left * 1000)
         if not ready:
-            raise GitFailedError(self.folder, f"no answer came within {SECONDS:g} seconds")
+            raise GitFailedError(self.folder, "no answer came in time")
         for stream, _ in ready:
             part = os.read(stream, PART_BYTES)
             self.streams[stream] += part

@@ -18,6 +18,11 @@ PACKED_BYTES = 64 << 20
 STEPS = 5  # a name that stands for a name, and so on
 NAME_CHARS = 120
 
+LOG_BYTES = 64 << 10
+_QUIETLY = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+# A line of git's log of HEAD: the commit before, the one now, who, and when.
+_MOVE = compile_later(rb"[0-9a-f]{40,64} ([0-9a-f]{40,64}) .*> ([0-9]{1,12}) [+-][0-9]{4}(?:\t|$)")
 _COMMIT = compile_later(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # What git allows in the name of a branch. It has no spaces, so none of them is a sentence.
 _FORBIDDEN = compile_later(r"""[ ~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)|^[-./]|^@$|[./]$""")
@@ -28,6 +33,13 @@ def is_branch_name(text: str) -> bool:
     if not 0 < len(text) <= NAME_CHARS:
         return False
     return text.isprintable() and not _FORBIDDEN.search(text)
+
+
+class HeadMove(NamedTuple):
+    """That HEAD has moved to a commit, in seconds."""
+
+    at: int
+    commit: str
 
 
 class GitPlace(NamedTuple):
@@ -98,13 +110,43 @@ def read_small(path: str) -> str:
 def read_first_line(path: str) -> str:
     """Of a file of git's, however long that is; empty where it is not a regular file."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        fd = os.open(path, _QUIETLY)
         with os.fdopen(fd, "rb") as file:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 return ""
             return file.readline(SMALL_BYTES).decode(errors="replace")
     except (OSError, ValueError):
         return ""
+
+
+def list_head_moves(git_dir: str) -> list[HeadMove] | None:
+    """The newest, from git's own log of HEAD, which begins with the first one that is known.
+
+    None where git keeps no such log.
+    """
+    return _list_moves(os.path.join(git_dir, "logs", "HEAD"))
+
+
+def find_last_move(common_dir: str, branch: str) -> HeadMove | None:
+    """When a branch got the commit that it is at, and which; None where git keeps no log of it."""
+    name = f"{BRANCHES}{branch}"
+    moves = _list_moves(os.path.join(common_dir, "logs", name)) if _is_plain(name) else None
+    return moves[-1] if moves else None
+
+
+def _list_moves(path: str) -> list[HeadMove] | None:
+    try:
+        fd = os.open(path, _QUIETLY)
+        with os.fdopen(fd, "rb") as file:
+            found = os.fstat(fd)
+            if not stat.S_ISREG(found.st_mode):
+                return None
+            file.seek(max(0, found.st_size - LOG_BYTES))
+            lines = file.read(LOG_BYTES).split(b"\n")
+    except OSError:
+        return None
+    moves = [_MOVE.match(line) for line in lines]
+    return [HeadMove(int(move[2]), move[1].decode()) for move in moves if move]
 
 
 def _find_packed(common_dir: str, name: str) -> str:
@@ -126,7 +168,7 @@ def _is_plain(name: str) -> bool:
 
 def _read(path: str, max_bytes: int) -> bytes:
     """A whole regular file; nothing where it is not one, or larger."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    fd = os.open(path, _QUIETLY)
     with os.fdopen(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return b""

@@ -6,8 +6,14 @@ its key, the same in every clone of it.
     {"shared_context": true,
      "pinned_rules": ["Money is integer cents, never float."],
      "context_folder": "data/context",
+     "pause_words": ["eod", "Feierabend"],
      "repositories": {
-         "github.com/acme/payouts": {"shared_context": false, "pinned_rules": ["..."]}}}
+         "github.com/acme/payouts": {"shared_context": false, "pinned_rules": ["..."],
+                                     "conversations": true, "conversation_messages": false}}}
+
+`conversations`: those of this repository are kept in it, as files for git; `conversation_messages`:
+with everything that was said in them. `pause_words`: by which this person says that they stop
+for now, beyond the words that are known.
 """
 
 from __future__ import annotations
@@ -31,8 +37,11 @@ NAME = "settings.json"
 MAX_BYTES = 1 << 20
 READABLE = 0o055  # a person writes this file, and the folder is closed to others
 CONTEXT_FOLDER = "data/context"
-REPOSITORY_KEYS = ("shared_context", "pinned_rules")
-KEYS = (*REPOSITORY_KEYS, "context_folder", "repositories")
+SWITCHES = ("shared_context", "conversations", "conversation_messages")
+REPOSITORY_KEYS = (*SWITCHES, "pinned_rules")
+KEYS = ("shared_context", "pinned_rules", "context_folder", "pause_words", "repositories")
+MOST_PAUSE_WORDS = 50
+PAUSE_WORD_CHARS = 100
 MOST_IGNORED = 5  # are reported at once; the next ones after these are fixed
 
 _NAME_WITHOUT_REMOTE = compile_later(r"[0-9a-f]{40}|[0-9a-f]{64}|local-[0-9a-f]{16}")
@@ -43,6 +52,7 @@ class UserSettings:
     shared_context: bool | None = None
     pinned_rules: tuple[str, ...] = ()
     context_folder: str = CONTEXT_FOLDER
+    pause_words: tuple[str, ...] = ()
     repositories: dict[str, Any] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()  # what is written there and means nothing, each in a sentence
 
@@ -55,6 +65,11 @@ class UserSettings:
     def shares(self, repo: str) -> bool:
         own = self.repositories.get(repo, {})
         return bool(own.get("shared_context", self.shared_context))
+
+    def find_switch(self, repo: str, name: str) -> bool | None:
+        """What the person has chosen for one repository; None where they were never asked."""
+        chosen: bool | None = self.repositories.get(repo, {}).get(name)
+        return chosen
 
     def rules_for(self, repo: str) -> tuple[str, ...]:
         own = self.repositories.get(repo, {})
@@ -93,6 +108,7 @@ def _check_settings(found: Any, path: str) -> UserSettings:
         shared_context=found.get("shared_context"),
         pinned_rules=tuple(found.get("pinned_rules", ())),
         context_folder=folder,
+        pause_words=_check_pause_words(found.get("pause_words", []), path),
         repositories=repositories,
         ignored=tuple(ignored),
     )
@@ -105,13 +121,30 @@ def _is_object_of_objects(value: object) -> bool:
 
 
 def _check_place(place: dict[str, Any], path: str) -> None:
-    chosen = place.get("shared_context")
-    if not isinstance(chosen, bool | None):
-        raise InvalidValueError("shared_context", chosen, f"in {path} is neither true nor false")
-    rules = place.get("pinned_rules", [])
-    is_list_of_texts = isinstance(rules, list) and all(isinstance(rule, str) for rule in rules)
-    if not is_list_of_texts:
-        raise InvalidValueError("pinned_rules", rules, f"in {path} is not a list of texts")
+    for name in SWITCHES:
+        chosen = place.get(name)
+        if not isinstance(chosen, bool | None):
+            raise InvalidValueError(name, chosen, f"in {path} is neither true nor false")
+    _check_texts("pinned_rules", place.get("pinned_rules", []), path)
+
+
+def _check_texts(name: str, value: Any, path: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise InvalidValueError(name, value, f"in {path} is not a list of texts")
+    return value
+
+
+def _check_pause_words(value: Any, path: str) -> tuple[str, ...]:
+    """Few and short: each of them is compared with everything that the person says."""
+    words = _check_texts("pause_words", value, path)
+    if len(words) > MOST_PAUSE_WORDS:
+        problem = f"in {path} has {len(words)} texts; at most {MOST_PAUSE_WORDS} are compared"
+        raise InvalidValueError("pause_words", words, problem)
+    for text in words:
+        if not text.strip() or len(text) > PAUSE_WORD_CHARS:
+            problem = f"in {path} is empty or longer than {PAUSE_WORD_CHARS} characters"
+            raise InvalidValueError("pause_words", text, problem)
+    return tuple(words)
 
 
 # --- what means nothing ---------------------------------------------------------------------------

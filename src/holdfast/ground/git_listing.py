@@ -1,0 +1,48 @@
+"""Which files git tracks and which are new, and when a file was changed last."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection, Iterable
+
+from holdfast.ground.git_process import text
+from holdfast.ground.light_typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.ground.git_history import AsksGit
+
+MOST_BYTES = 16 << 20
+NEW = b"? "
+
+
+class ListedFiles(NamedTuple):
+    """New ones that nothing tells git to ignore; of the wanted ones those that git tracks."""
+
+    new: list[str]
+    tracked: frozenset[str]
+
+
+def list_files(repository: AsksGit, wanted: Collection[str], limit: int) -> ListedFiles:
+    """One question for both; git names new files first, and a list that is too long is cut."""
+    asked = ("ls-files", "-z", "-t", "--others", "--exclude-standard", "--cached")
+    answer = repository.git.run(*asked, most_bytes=MOST_BYTES)
+    rows = answer.out.split(b"\0")[:-1]  # the last one is empty, or cut
+    new = [row for row in rows[:limit] if row.startswith(NEW)]
+    known = {row[len(NEW) :] for row in rows[len(new) :] if not row.startswith(NEW)}
+    tracked = [path for path in wanted if path.encode("utf-8", "surrogateescape") in known]
+    return ListedFiles([text(row[len(NEW) :]) for row in new], frozenset(tracked))
+
+
+def read_times(root: str, paths: Iterable[str]) -> dict[str, float]:
+    """When regular files were changed last, by their names from the root."""
+    times = {}
+    for path in paths:
+        try:
+            found = os.lstat(os.path.join(root, path))
+        except (OSError, ValueError):
+            continue
+        if stat.S_ISREG(found.st_mode):
+            times[path] = found.st_mtime
+    return times
