@@ -22,13 +22,17 @@ from holdfast.app import App
 from holdfast.bundles import service as bundle_service
 from holdfast.ground import files
 from holdfast.ground.settings import load_settings
+from holdfast.sessions import store as session_store
 from holdfast.surfaces.cli import main
 from holdfast.surfaces.http import app as door
 from holdfast.surfaces.http import health
 from holdfast.surfaces.http.token import Keys
 from holdfast.surfaces.mcp.server import ServerProcess
 from holdfast.surfaces.mcp.stdio import Store
+from holdfast.usecases import catching_up
+from holdfast.usecases.continuation import UNREAD
 from tests.faults import writers
+from tests.rig.claude_program import Claude
 from tests.rig.commands import run_process
 from tests.rig.nursery import Child, Nursery
 from tests.rig.postgres import Server, execute
@@ -43,6 +47,7 @@ CLI_READS = [
     ("memory", "list"),
     ("status",),
     ("bundle", "show"),
+    ("handoff", "show"),
 ]
 HTTP_READS = [
     "/api/state",
@@ -65,11 +70,16 @@ def fire(number: int) -> None:
 def frozen(nursery: Nursery) -> Child:
     """It holds the write lock and does not run; one event is stored and one waits."""
     fire(1)
+    child = hold_store(nursery)
+    fire(2)
+    return child
+
+
+def hold_store(nursery: Nursery) -> Child:
     child = nursery.start(writers.hold_write_lock, load_settings().database)
     child.say("hold")
     assert child.hear() == "held"
     child.stop()
-    fire(2)
     return child
 
 
@@ -82,6 +92,10 @@ def session_id(frozen: Child) -> str:
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch, frozen: Child) -> None:
+    refuse_pauses(monkeypatch)
+
+
+def refuse_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite's own waiting, which is none of Python's, counts as busy."""
 
     def refuse(seconds: float) -> NoReturn:
@@ -89,6 +103,8 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch, frozen: Child) -> None:
 
     monkeypatch.setattr(time, "sleep", refuse)
     monkeypatch.setattr(bundle_service, "RECEIPT_SECONDS", 0.0)
+    monkeypatch.setattr(catching_up, "BUSY_SECONDS", 0.0)
+    monkeypatch.setattr(session_store, "OBSERVED_SECONDS", 0.0)
 
 
 @asynccontextmanager
@@ -116,6 +132,39 @@ def test_every_command_that_reads_answers_and_names_what_waits(
 
         _, notes = capsys.readouterr()
         assert (code, "1 event waits" in notes) == (0, True), words
+
+
+def test_the_handoff_is_shown_as_far_as_it_is_stored(
+    nursery: Nursery,
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    """What only the transcript has cannot be stored; one line says that it waits, and where."""
+    assert catching_up.BUSY_SECONDS <= 1
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    claude = Claude(home, project)
+    claude.turn("Look at the queue.", "Looked.", "p1")
+    claude.ask("Now use 3 workers.", "p2")
+    child = hold_store(nursery)
+    monkeypatch.chdir(project)
+    with monkeypatch.context() as patched:
+        refuse_pauses(patched)
+        code = main(["handoff", "show"])
+    held, notes = capsys.readouterr()
+    child.thaw()
+    child.say("let go")
+    child.say("end")
+    assert child.wait() == 0
+
+    assert (code, main(["handoff", "show"])) == (0, 0)
+    assert "> Look at the queue." in held
+    assert notes == f"Note: {UNREAD}\n"
+    free, no_notes = capsys.readouterr()
+    assert "> Now use 3 workers." in free
+    assert no_notes == ""
 
 
 def test_status_counts_what_waits(no_pauses: None, capsys: pytest.CaptureFixture[str]):

@@ -358,3 +358,13 @@ def test_an_applet_that_does_not_fit_is_left_out_whole():
     assert left_out == 2
     assert "git-diff" not in text
     assert "9231" in text
+
+
+async def test_a_session_that_continues_belongs_to_the_same_conversation(sessions):
+    first = await sessions.create_session("architect", "u1")
+    linked = await sessions.link_conversation(first.id, "2026-11-18/001-debug-retry")
+    await sessions.end_session(first.id)
+    second = await sessions.resume_session(first.id)
+
+    assert linked.metadata["conversation"] == "2026-11-18/001-debug-retry"
+    assert second.metadata["conversation"] == "2026-11-18/001-debug-retry"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 CONTEXT = "caco.context"
 RENAMED = "session.renamed"
+CONVERSATION = "conversation"  # in a session's metadata: the id of the one that it belongs to
 MOST_REWOUND = 200
 MOST_SESSIONS = 20
 EMPTY = "{}"

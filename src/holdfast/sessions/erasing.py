@@ -6,9 +6,9 @@ a hole in it would say something that was never said.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
+from holdfast.ground import light_json as json
 from holdfast.sessions.context_sets import APPLET
 
 TYPE_CHECKING = False

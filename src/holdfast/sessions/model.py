@@ -6,10 +6,10 @@ below accept both, so that a type always holds a `datetime`.
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 
 from holdfast.ground import clock
+from holdfast.ground import light_json as json
 from holdfast.ground.frozen import dataclass, field, fields
 from holdfast.ground.light_typing import TypedDict
 from holdfast.ground.tokens import tokens

@@ -6,10 +6,9 @@ sees it.
 
 from __future__ import annotations
 
-import json
-
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, ids
+from holdfast.ground import light_json as json
 from holdfast.sessions import chain
 from holdfast.sessions.errors import EventConflictError
 

@@ -279,6 +279,13 @@ class SessionService:
             lambda store: changing.replace_metadata(store, session_id, masked)
         )
 
+    async def link_conversation(self, session_id: str, conversation_id: str) -> Session:
+        """Say which conversation it belongs to; a session that continues it belongs to the same."""
+        link = {changing.CONVERSATION: rules.check_label("conversation_id", conversation_id)}
+        return await self.store.in_transaction(
+            lambda store: changing.update_metadata(store, session_id, link, None)
+        )
+
     async def rename_session(self, session_id: str, name: str) -> Session:
         checked = rules.check_label("name", name)
         return await self.update_metadata(session_id, {"name": checked})

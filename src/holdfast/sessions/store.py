@@ -5,10 +5,9 @@ Rows stay rows here: a hook appends through this file and never loads the types.
 
 from __future__ import annotations
 
-import json
-
 from holdfast.errors import HoldfastError
 from holdfast.ground import ids
+from holdfast.ground import light_json as json
 from holdfast.sessions import chain, errors, rules
 from holdfast.storage.errors import IdTakenError
 from holdfast.storage.queries import Room

@@ -9,12 +9,12 @@ yet, somebody has wired a hook by hand, and that is a yes as well.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import files
+from holdfast.ground import light_json as json
 from holdfast.ground.worktree import find_main_worktree
 
 TYPE_CHECKING = False

@@ -8,12 +8,12 @@ that end at the same moment may count as one.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
 from holdfast.errors import HoldfastError
 from holdfast.ground import files
+from holdfast.ground import light_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def measure_age(seconds: float) -> float:
 
 def _parse(data: bytes) -> Mark:
     try:
-        mark = json.loads(data)
+        mark = json.loads(data or b"{}")  # a new file is empty
     except (ValueError, RecursionError):
         return {}
     return mark if isinstance(mark, dict) else {}

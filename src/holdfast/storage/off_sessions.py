@@ -7,11 +7,11 @@ A file of its own, because every hook asks for it, also while the store is busy.
 
 from __future__ import annotations
 
-import json
 import os
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import files
+from holdfast.ground import light_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ engines, it never misses one.
 
 from __future__ import annotations
 
-import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import clock
+from holdfast.ground import light_json as json
 from holdfast.ground.frozen import dataclass
 from holdfast.storage.queries import STORAGE as QUERIES
 

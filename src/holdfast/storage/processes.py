@@ -12,12 +12,12 @@ follows its announcement at once, so an older one may be replaced.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
 from holdfast.errors import HoldfastError
 from holdfast.ground import files, process_tree
+from holdfast.ground import light_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

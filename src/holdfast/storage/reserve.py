@@ -13,12 +13,12 @@ loaded by every hook, so it loads nothing more.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 
 from holdfast import errors
 from holdfast.ground import files, ids, stamp
+from holdfast.ground import light_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -30,6 +29,7 @@ from typing import Any, NamedTuple
 
 from holdfast import errors
 from holdfast.ground import canonical, files, ids, jsonl
+from holdfast.ground import light_json as json
 from holdfast.storage.accounting import Waiting
 from holdfast.storage.errors import EventDroppedError
 from holdfast.storage.reserve import (
