@@ -314,7 +314,8 @@ def test_the_end_of_a_long_session_is_found_by_indexes(database: Database):
         values = [None] * max(number for number in range(1, 9) if f"?{number}" in statement)
         plan = database.run(f"explain query plan {statement}", *values)
         steps = [step for *_, step in plan]
-        tables = [step for step in steps if " family" not in step and "json_each" not in step]
+        made = (" family", " compaction", "json_each")  # of a few rows that were found before
+        tables = [step for step in steps if not any(name in step for name in made)]
         assert not [step for step in tables if step.startswith("SCAN")], steps
 
 

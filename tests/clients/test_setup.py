@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+import holdfast
+from holdfast.app import App
 from holdfast.clients import CLIENTS, config_file, find_client, shim
 from holdfast.clients.errors import SettingsFileBusyError, SettingsFileError
 from holdfast.clients.installation import Installation
@@ -25,6 +27,7 @@ from holdfast.clients.setup import (
     make_hook_command,
 )
 from holdfast.ground.frozen import replace
+from holdfast.ground.settings import load_settings
 from tests.rig.fake_clients import Desk
 
 TOOLS = ("session", "memory")
@@ -884,6 +887,63 @@ def test_a_program_that_names_its_interpreter_in_a_usual_way_is_started(
     shim.write_shim(str(tmp_path), str(program), {})
     done = run_shell(f"{shlex.quote(shim.find_shim(str(tmp_path)))} mcp", PATH="/usr/bin:/bin")
     assert done.stdout == b"mcp|unset|"
+
+
+def test_a_hook_is_started_by_the_interpreter_and_everything_else_by_the_program(tmp_path: Path):
+    """The program would answer; the hook stores what it is told, and says nothing."""
+    home, folder = tmp_path / "it's", tmp_path / "project"
+    folder.mkdir()
+    for name in ("holdfast", "json", "_json", "re"):  # of the project, and not to be loaded
+        (folder / f"{name}.py").write_text("raise SystemExit('loaded')")
+    program = write_program(tmp_path / "holdfast")
+    settings = {"HOLDFAST_HOME": str(home), "HOLDFAST_DEVELOPER": "ada"}
+    shim.write_shim(str(home), str(program), settings, sys.executable)
+    command = shlex.quote(shim.find_shim(str(home)))
+    payload = {"hook_event_name": "Stop", "session_id": "c-1", "cwd": str(folder)}
+
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{command} hook claude Stop"],
+        cwd=folder,
+        env={},
+        input=json.dumps({**payload, "last_assistant_message": "Done."}).encode(),
+        capture_output=True,
+        check=True,
+    )
+
+    assert (done.stdout, done.stderr) == (b"", b"")
+    with App(load_settings(settings)) as app:
+        assert app.count().stored == 1
+    assert run_shell(f"{command} status").stdout == f"status|{home}|".encode()
+
+
+@pytest.mark.parametrize("missing", ["interpreter", "package"])
+def test_a_hook_is_started_by_the_program_where_the_interpreter_or_the_package_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+):
+    program = write_program(tmp_path / "holdfast")
+    python = sys.executable if missing == "package" else "/no/such/python"
+    if missing == "package":
+        monkeypatch.setattr(holdfast, "__file__", "/no/such/package/__init__.py")
+    shim.write_shim(str(tmp_path), str(program), {}, python)
+
+    done = run_shell(make_hook_command(shim.find_shim(str(tmp_path)), "claude", "Stop"))
+
+    assert done.stdout == b"hook|claude|Stop|unset|"
+
+
+def test_the_interpreter_that_starts_hooks_is_beside_the_program_and_finds_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    installed = Path(sys.executable).parent / "holdfast"
+    linked = tmp_path / "bin" / "holdfast"
+    linked.parent.mkdir()
+    linked.symlink_to(installed)  # as pipx does
+
+    assert shim.find_python(str(installed)) == sys.executable
+    assert shim.find_python(str(linked)) == sys.executable
+    assert shim.find_python(str(write_program(tmp_path / "holdfast"))) is None
+    monkeypatch.setattr(holdfast, "__file__", "/inside/of/a/program/holdfast/__init__.py")
+    assert shim.find_python(str(installed)) is None
 
 
 def test_the_installed_command_is_written_only_when_it_changes(tmp_path: Path):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.ground.frozen import replace
 from holdfast.observations.digest import (
     MOST_FILES,
     MOST_RUNS,
@@ -105,6 +106,54 @@ def test_an_older_pass_and_an_unknown_end_cure_nothing():
     assert [each.command for each in seen.list_failing()] == ["pytest -q"]
     assert [each.command for each in seen.list_working()] == ["pytest"]
     assert seen.runs[-1].verdict == "unknown"
+
+
+def test_a_line_that_only_shortens_its_output_is_cured_without_that():
+    failed = run(1, "pytest -q a.py 2>&1 | tail -5", 0, "FAILED a.py::test_b - assert 1 == 2")
+
+    assert look(failed, run(2, "pytest -q a.py", 0)).list_failing() == []
+    assert look(failed, run(2, "pytest -q b.py", 0)).list_failing()
+
+
+def test_what_could_not_even_be_started_is_no_failing_check_once_another_passed():
+    unknown = run(1, "make test", 2, "make: *** No rule to make target 'test'.  Stop.")
+
+    assert look(unknown).list_failing()
+    assert look(unknown, run(2, "python -m unittest", 0, "Ran 3 tests")).list_failing() == []
+
+
+def test_of_two_runs_the_later_one_counts_whichever_was_stored_first():
+    def at(second: int, seen: SessionEvent) -> SessionEvent:
+        return replace(seen, created_at=START + timedelta(seconds=second))
+
+    failed_last = look(at(9, run(1, "pytest", 1)), at(5, run(2, "pytest", 0)))
+    passed_last = look(at(9, run(1, "pytest", 0)), at(5, run(2, "pytest", 1)))
+
+    assert [each.verdict for each in failed_last.runs] == ["failed"]
+    assert [each.verdict for each in passed_last.runs] == ["passed"]
+
+
+def test_after_something_that_cannot_be_read_nothing_is_known_to_pass():
+    unread = event(2, "system_event", "", {"left_out": 1})
+    seen = look(run(1, "pytest", 0, "3 passed"), unread)
+
+    assert seen.list_working() == []
+    assert seen.find_unclear() == seen.runs[0]
+    assert look(run(1, "pytest", 1), unread).list_failing()
+    assert look(run(1, "pytest", 0), unread, run(3, "pytest", 0)).list_working()
+
+
+def test_what_failed_is_shown_with_its_message():
+    pytest_says = (
+        "E       AssertionError: assert 1238 == 1170\nFAILED a.py::test_b -…\n1 failed in 1s"
+    )
+    unittest_says = "FAIL: test_b (t.T)\nTraceback:\nAssertionError: 2 != 1\nFAILED (failures=1)"
+
+    [first] = look(run(1, "pytest", 1, pytest_says)).list_failing()
+    [second] = look(run(1, "python -m unittest", 1, unittest_says)).list_failing()
+
+    assert first.output[0] == "E       AssertionError: assert 1238 == 1170"
+    assert second.output[:2] == ("FAIL: test_b (t.T)", "AssertionError: 2 != 1")
 
 
 def test_what_failed_is_shown_by_the_lines_that_name_it():

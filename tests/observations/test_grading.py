@@ -16,6 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from holdfast.clients import claude, gemini
+from holdfast.observations import reports
 from holdfast.observations.grading import (
     CommandUse,
     Grade,
@@ -258,6 +259,7 @@ def test_no_command_has_passed_once_its_end_hides_it(command: str, end: str):
     pipe hides nothing.
     """
     assume(not any(sign in command for sign in ("#", "set -e", "errexit", "pipefail")))
+    assume({*command.split()} - {"true", ":"})  # which pass, whatever follows
 
     verdicts = [grade_zero(command.rstrip()), grade_zero(command.rstrip() + end)]
     assert verdicts != ["passed", "passed"]
@@ -398,3 +400,12 @@ def test_a_commit_is_known_by_what_git_prints(output: str, commit_id: str, subje
 )
 def test_the_same_program_has_the_same_name(command: str, name: str):
     assert describe_command(command).program == name
+
+
+def test_what_a_client_writes_around_an_output_says_nothing_about_it():
+    framed = (
+        "<untrusted_context>\nOutput: one\nassert 9 == 8\nExit Code: 1\n"
+        "Process Group PGID: 92\n</untrusted_context>"
+    )
+
+    assert reports.list_telling(reports.clean_output(framed), 6) == ["one", "assert 9 == 8"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.observations import prose
+from holdfast.ground import prose
 from holdfast.observations.sayings import (
     SAYINGS_PER_TEXT,
     Saying,

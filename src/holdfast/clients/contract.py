@@ -6,10 +6,9 @@ those payloads, so the shape is here and each file only names its events.
 
 from __future__ import annotations
 
-import json
-
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, ids
+from holdfast.ground import light_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
         TELLS_OF_COMPACTION: (
             bool  # that hook, too, fires after one; else only the transcript shows it
         )
-        KEEPS_REQUESTS: bool  # a compaction leaves what the person asked for word for word
 
         def parse(self, event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
             """What the payload means, or None when it is nothing to keep or not this client's."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from holdfast.clients import CLIENTS
 from holdfast.errors import HoldfastError
@@ -39,6 +39,7 @@ IMPORT_DEPTH = 5
 IMPORTS_IN_A_FILE = 50
 NAMES_IN_A_FOLDER = 1_000
 TOO_LARGE = f"is larger than {FILE_BYTES >> 10} KiB"
+OWN = "'s memory"  # how the title of such a file ends
 NOT_A_TEXT = "is not a text"
 LEADS_OUT = "leads out of {}"
 TOO_MUCH = f"was left out: {MOST_FILES} files or {ALL_BYTES >> 20} MiB were read before it"
@@ -78,15 +79,25 @@ class MemoryFile:
     modified_at: float = 0.0
     problem: str = ""
 
+    @property
+    def is_own(self) -> bool:
+        """What a client has noted by itself, and not what a person wrote for it."""
+        return self.title.endswith(OWN)
 
-def read_memory(place: MemoryPlace) -> list[MemoryFile]:
-    """The files of all clients, each once, with the clients that load it."""
+
+def read_memory(place: MemoryPlace, clients: Sequence[str] = CLIENTS) -> list[MemoryFile]:
+    """The files of these clients, each once, with those of them that load it."""
     reader = _Reader(place)
-    for name in CLIENTS:
+    for name in clients:
         lister = _find_lister(name)
         for source in lister.list_memory(place):
             reader.read(source, name, IMPORT_DEPTH if lister.FOLLOWS_IMPORTS else 0)
     return list(reader.found.values())
+
+
+def list_paths(place: MemoryPlace, client: str) -> list[str]:
+    """Where a client looks for its files, without what they import."""
+    return [source.path for source in _find_lister(client).list_memory(place)]
 
 
 def _find_lister(name: str) -> MemoryLister:

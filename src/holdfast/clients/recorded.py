@@ -6,11 +6,11 @@ put into its files is recorded with that variable, and hooks read the record: so
 
 from __future__ import annotations
 
-import json
 import os
 
 from holdfast.errors import HoldfastError
 from holdfast.ground import files
+from holdfast.ground import light_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

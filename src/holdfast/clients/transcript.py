@@ -19,7 +19,6 @@ in that line: every record in it is read. What cannot be read leaves a record of
 
 from __future__ import annotations
 
-import json
 import os
 
 from holdfast.clients.contract import (
@@ -36,6 +35,7 @@ from holdfast.clients.contract import (
 )
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, files
+from holdfast.ground import light_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +69,11 @@ if TYPE_CHECKING:
 
         def read_end(self, path: str) -> list[Record]:
             """What only its end shows: calls that have no result, and a turn without an answer."""
+
+        def list_kept(self, path: str) -> list[str] | None:
+            """The texts that a model has in its window after a compaction, as far as they are
+            written down, the newest first; None where the transcript tells of no compaction.
+            """
 
         def is_planning(self, payload: Mapping[str, Any]) -> bool:
             """Whether a hook fired in the client's plan mode, as far as it can be known."""
@@ -615,6 +620,26 @@ def read_head(path: str, most_bytes: int = HEAD_BYTES) -> bytes:
         return b""
     finally:
         os.close(fd)
+
+
+def list_tail(path: str, is_wanted: Callable[[bytes], bool]) -> list[dict[str, Any]]:
+    """The records of these lines, as far as the end of a file has them whole."""
+    lines = [line for line in read_tail(path).split(b"\n") if is_wanted(line)]
+    return [entry for line in lines if (entry := parse_line(line))]
+
+
+def list_strings(value: object) -> list[str]:
+    """Every text in a record, however deep, the last one first."""
+    found, waiting = [], [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            found.append(each)
+        elif isinstance(each, dict):
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+    return found
 
 
 def read_tail(path: object) -> bytes:

@@ -11,7 +11,7 @@ import re
 
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.patterns import compile_later
-from holdfast.observations.prose import MASK
+from holdfast.ground.prose import MASK
 
 # What is measured; of anything that is counted the subject is its noun.
 DURATION, SIZE, SHARE, MONEY, DATE, PORT, PLAIN = (

@@ -30,15 +30,20 @@ if TYPE_CHECKING:
     from holdfast.observations.model import LoggedEvent, Verdict
 
     IsRequest = Callable[[LoggedEvent], bool]
-    Observation: TypeAlias = "SeenRun | SeenFile | SeenSaying | Decided | SeenCommit"
-    AnySeen = TypeVar("AnySeen", "SeenRun", "SeenFile", "SeenSaying", "Decided", "SeenCommit")
+    Observation: TypeAlias = "SeenRun | SeenFile | SeenCommand | SeenSaying | Decided | SeenCommit"
+    AnySeen = TypeVar(
+        "AnySeen", "SeenRun", "SeenFile", "SeenCommand", "SeenSaying", "Decided", "SeenCommit"
+    )
 
-RULES = 1  # one more where the same events would give another digest
+RULES = 3  # one more where the same events would give another digest
 MOST_RUNS, MOST_FILES, MOST_SAID, MOST_DECIDED, MOST_COMMITS = 30, 60, 60, 30, 30
+MOST_COMMANDS, FILES_OF_COMMIT = 60, 20
 COMMAND_CHARS, MOST_WORDS = 300, 40
 NOT_STARTED = (126, 127)
+FILTERS = ("tail", "head", "cat")  # which leave the end of a command unknown, and nothing out of it
 OUTPUT_CHARS, OUTPUT_LINES = 300, 6
 PATH_CHARS = 500
+WORK = ("tool_call", "tool_result", "model_message")  # of a turn that goes on; notes may come later
 
 
 @dataclass(frozen=True)
@@ -83,8 +88,9 @@ class SeenRun:
         """
         if not self.program or (self.program, self.folder) != (other.program, other.folder):
             return False
-        new = [word for word in self.words if word not in other.words]
-        left_out = [word for word in other.words if word not in self.words]
+        own, others = _leave_out_filter(self.words), _leave_out_filter(other.words)
+        new = [word for word in own if word not in others]
+        left_out = [word for word in others if word not in own]
         if self.program == "pytest":
             left_out = [word for word in left_out if not grading.is_test_path(word)]
         return not any(grading.is_narrowing(word) for word in (*new, *left_out))
@@ -92,9 +98,21 @@ class SeenRun:
 
 @dataclass(frozen=True)
 class SeenFile:
-    """A file that was edited, by its path as the tool was given it."""
+    """A file that was edited or read, by its path as the tool was given it."""
 
     path: str
+    source: Source
+
+
+@dataclass(frozen=True)
+class SeenCommand:
+    """A command in a shell, and the part of its turn that ended with it.
+
+    The first one has what is before it, the last one also what is behind it.
+    """
+
+    since: datetime
+    until: datetime
     source: Source
 
 
@@ -112,8 +130,15 @@ class Decided:
 
 @dataclass(frozen=True)
 class SeenCommit:
+    """Its files are None until git was asked; of many only the first."""
+
     commit: MadeCommit
     source: Source
+    files: tuple[str, ...] | None = None
+
+    @property
+    def has_all_files(self) -> bool:
+        return self.files is not None and len(self.files) < FILES_OF_COMMIT
 
 
 @dataclass(frozen=True)
@@ -122,11 +147,14 @@ class Digest:
 
     sequence: int = 0
     turn: int = 0  # the event with which the last turn began
+    turn_at: datetime | None = None  # and when that was
     is_taken_back: bool = False  # that turn
     branch: str = ""
     folder: str = ""  # that a command changed to
     runs: tuple[SeenRun, ...] = ()
-    files: tuple[SeenFile, ...] = ()
+    files: tuple[SeenFile, ...] = ()  # that were edited
+    read: tuple[SeenFile, ...] = ()
+    commands: tuple[SeenCommand, ...] = ()
     said: tuple[SeenSaying, ...] = ()
     decided: tuple[Decided, ...] = ()
     commits: tuple[SeenCommit, ...] = ()
@@ -143,10 +171,24 @@ class Digest:
         """Checks whose newest run passed, the newest first."""
         return [run for run in reversed(self.runs) if run.is_check and run.verdict == "passed"]
 
+    def find_unclear(self) -> SeenRun | None:
+        """The last check, where nothing says how it ended."""
+        last = next((run for run in reversed(self.runs) if run.is_check), None)
+        return last if last and last.verdict == "unknown" else None
+
 
 def _is_cured(failed: SeenRun, runs: Sequence[SeenRun]) -> bool:
-    later = runs[runs.index(failed) + 1 :]
-    return any(run.verdict == "passed" and run.covers(failed) for run in later)
+    """What could not even be started says nothing once another check has passed."""
+    passed = [run for run in runs[runs.index(failed) + 1 :] if run.verdict == "passed"]
+    return any(failed.is_missing or run.covers(failed) for run in passed)
+
+
+def _leave_out_filter(words: tuple[str, ...]) -> list[str]:
+    """A line without what only shortens its output at its end."""
+    kept = [word for word in words if word != "2>&1"]
+    if len(kept) > 2 and "|" in kept[:-1] and kept[kept.index("|") + 1] in FILTERS:
+        return kept[: kept.index("|")]
+    return kept
 
 
 def merge(digests: Iterable[Digest]) -> Digest:
@@ -157,6 +199,7 @@ def merge(digests: Iterable[Digest]) -> Digest:
             merged,
             runs=_merge_runs((*merged.runs, *digest.runs)),
             files=_merge_files((*merged.files, *digest.files)),
+            commands=_sort((*merged.commands, *digest.commands)),
             said=_drop_superseded(_sort((*merged.said, *digest.said))),
             decided=_sort((*merged.decided, *digest.decided)),
             commits=_sort((*merged.commits, *digest.commits)),
@@ -211,6 +254,7 @@ def _take(
         digest = replace(
             digest,
             turn=event.sequence,
+            turn_at=event.happened_at,
             is_taken_back=event.id in rewound,
             runs=_merge_runs(digest.runs),
         )
@@ -218,8 +262,8 @@ def _take(
     if event.type == "system_event":
         return _take_note(digest, event)
     if event.type == "tool_result" and not digest.is_taken_back:
-        return _take_result(digest, event)
-    return digest
+        digest = _take_result(digest, event)
+    return _go_on(digest, event.happened_at) if event.type in WORK else digest
 
 
 def _take_request(digest: Digest, event: LoggedEvent) -> Digest:
@@ -234,12 +278,21 @@ def _drop_superseded(said: tuple[SeenSaying, ...]) -> tuple[SeenSaying, ...]:
 
 
 def _take_note(digest: Digest, event: LoggedEvent) -> Digest:
-    """That HEAD has moved: to a commit, or to another branch."""
+    """That HEAD has moved, to a commit or to another branch; or that something cannot be read."""
+    if parts.LEFT_OUT in (event.parts or {}):
+        return replace(digest, runs=tuple(map(_doubt, digest.runs)))
     branch = find_branch(event)
     if branch is None:
         return digest
     digest = _take_commit(digest, event)
     return digest if branch == digest.branch else replace(_move_turn(digest, branch), branch=branch)
+
+
+def _doubt(run: SeenRun) -> SeenRun:
+    """What passed may have failed in what cannot be read."""
+    if run.verdict != "passed":
+        return run
+    return replace(run, verdict="unknown", because="what came after it cannot be read", passed=0)
 
 
 def _move_turn(digest: Digest, branch: str) -> Digest:
@@ -256,6 +309,8 @@ def _move_turn(digest: Digest, branch: str) -> Digest:
         digest,
         runs=move(digest.runs),
         files=move(digest.files),
+        read=move(digest.read),
+        commands=move(digest.commands),
         said=move(digest.said),
         decided=move(digest.decided),
         commits=move(digest.commits),
@@ -284,8 +339,10 @@ def _take_result(digest: Digest, event: LoggedEvent) -> Digest:
     decided = tuple(Decided(decision, source) for decision in find_decisions(event))
     digest = replace(digest, decided=(*digest.decided, *decided)[-MOST_DECIDED:])
     if not rules.is_refused(event):
-        digest = replace(digest, files=_add_files(digest.files, event, source))
+        digest = _take_files(digest, event, source)
     command = parts.get_command(parts.get_input(event.parts))
+    if command and not rules.is_denied(event):
+        digest = _take_shell(digest, source)
     if not command or parts.get_agent(event.parts):
         return digest
     return _take_command(digest, command, event, source)
@@ -298,16 +355,67 @@ def _name_source(digest: Digest, event: LoggedEvent) -> Source:
 # --- files ----------------------------------------------------------------------------------------
 
 
+def _take_files(digest: Digest, event: LoggedEvent, source: Source) -> Digest:
+    touched = [file for file in turns.list_touched(event) if len(file.path) <= PATH_CHARS]
+    if not touched:
+        return digest
+    edited = [file.path for file in touched if file.is_edit]
+    read = [file.path for file in touched if not file.is_edit]
+    return replace(
+        digest,
+        files=_add_files(digest.files, edited, source),
+        read=_add_files(digest.read, read, source),
+    )
+
+
 def _add_files(
-    files: tuple[SeenFile, ...], event: LoggedEvent, source: Source
+    files: tuple[SeenFile, ...], paths: Sequence[str], source: Source
 ) -> tuple[SeenFile, ...]:
-    """The one that was edited last comes last."""
-    edited = [file.path for file in turns.list_touched(event) if file.is_edit]
-    paths = [path for path in edited if len(path) <= PATH_CHARS]
-    if not paths:
-        return files
+    """The one that was touched last comes last."""
     others = [file for file in files if file.path not in paths]
     return (*others, *(SeenFile(path, source) for path in paths))[-MOST_FILES:]
+
+
+def _take_shell(digest: Digest, source: Source) -> Digest:
+    """From what came before it in the turn, or from the request; a clock may have been set back."""
+    before = _find_last_command(digest)
+    since = before.until if before else digest.turn_at or source.at
+    command = SeenCommand(min(since, source.at), source.at, source)
+    return replace(digest, commands=(*digest.commands, command)[-MOST_COMMANDS:])
+
+
+def _go_on(digest: Digest, at: datetime) -> Digest:
+    """What a command has started may go on until its turn ends."""
+    last = _find_last_command(digest)
+    if last is None or at <= last.until:
+        return digest
+    return replace(digest, commands=(*digest.commands[:-1], replace(last, until=at)))
+
+
+def _find_last_command(digest: Digest) -> SeenCommand | None:
+    """In the turn that goes on."""
+    last = digest.commands[-1] if digest.commands else None
+    return last if last and last.source.sequence >= digest.turn else None
+
+
+def list_unread_commits(digest: Digest) -> list[str]:
+    return [made.commit.id for made in digest.commits if made.files is None]
+
+
+def add_commit_files(digest: Digest, found: Mapping[str, Sequence[str]]) -> Digest:
+    """What git has said about commits, by their whole ids; one that is not here has no files.
+
+    A name that cannot be written on a line is left out.
+    """
+
+    def read(made: SeenCommit) -> SeenCommit:
+        whole = [commit for commit in found if commit.startswith(made.commit.id)]
+        files = found[whole[0]] if len(whole) == 1 else ()
+        shown = [path for path in files if path.isprintable() and len(path) <= PATH_CHARS]
+        return replace(made, files=tuple(shown[:FILES_OF_COMMIT]))
+
+    commits = tuple(made if made.files is not None else read(made) for made in digest.commits)
+    return replace(digest, commits=commits)
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -334,12 +442,14 @@ def _add_run(runs: tuple[SeenRun, ...], run: SeenRun, since: int = 0) -> tuple[S
     before = next((each for each in known if each.is_same(run)), None)
     if before is not None:
         count = before.count + run.count
-        newest = before if run.verdict == "unknown" and before.verdict == "failed" else run
+        is_known_better = run.verdict == "unknown" and before.verdict == "failed"
+        is_later = before.source.at > run.source.at  # a hook may be faster than a transcript
+        newest = before if is_known_better or is_later else run
         run = replace(newest, count=count, passed=before.passed + run.passed)
     others = [each for each in runs if each is not before]
     if run.verdict == "passed":
         run = replace(run, instead_of=run.instead_of or _find_missing(others, run))
-    kept = [*others, run]
+    kept = sorted([*others, run], key=lambda each: each.source.at)
     while len(kept) > MOST_RUNS:
         kept.remove(min(kept, key=_rank_run))
     return tuple(kept)
@@ -373,7 +483,7 @@ def _see_run(
         source=source,
         is_check=use.kind == "check",
         passed=int(is_passed),
-        is_missing=grade.code in NOT_STARTED,
+        is_missing=grade.code in NOT_STARTED or reports.names_unknown(grading.read_output(event)),
     )
 
 
@@ -414,19 +524,19 @@ def from_dict(value: Mapping[str, Any]) -> Digest:
     return Digest(
         sequence=value["sequence"],
         turn=value["turn"],
+        turn_at=clock.from_text(value["turn_at"]) if value["turn_at"] else None,
         is_taken_back=value["is_taken_back"],
         branch=value["branch"],
         folder=value["folder"],
         runs=tuple(_read_run(run) for run in value["runs"]),
         files=tuple(SeenFile(file["path"], _read_source(file)) for file in value["files"]),
+        read=tuple(SeenFile(file["path"], _read_source(file)) for file in value["read"]),
+        commands=tuple(_read_command(command) for command in value["commands"]),
         said=tuple(SeenSaying(_read_saying(each), _read_source(each)) for each in value["said"]),
         decided=tuple(
             Decided(_read_decision(each), _read_source(each)) for each in value["decided"]
         ),
-        commits=tuple(
-            SeenCommit(MadeCommit(**each["commit"]), _read_source(each))
-            for each in value["commits"]
-        ),
+        commits=tuple(_read_commit(each) for each in value["commits"]),
         tasks=_read_tasks(value["tasks"]),
         tasks_source=_read_source(value, "tasks_source") if value["tasks_source"] else None,
     )
@@ -435,6 +545,17 @@ def from_dict(value: Mapping[str, Any]) -> Digest:
 def _read_source(value: Mapping[str, Any], name: str = "source") -> Source:
     source = value[name]
     return Source(**{**source, "at": clock.from_text(source["at"])})
+
+
+def _read_command(value: Mapping[str, Any]) -> SeenCommand:
+    since, until = clock.from_text(value["since"]), clock.from_text(value["until"])
+    return SeenCommand(since, until, _read_source(value))
+
+
+def _read_commit(value: Mapping[str, Any]) -> SeenCommit:
+    files = value["files"]
+    known = None if files is None else tuple(files)
+    return SeenCommit(MadeCommit(**value["commit"]), _read_source(value), known)
 
 
 def _read_run(value: Mapping[str, Any]) -> SeenRun:

@@ -7,10 +7,12 @@ nothing instead.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
+from holdfast.ground import light_json as json
 from holdfast.ground.patterns import compile_later
+
+LEFT_OUT = "left_out"  # in an event: how much stood here that cannot be read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +43,13 @@ ANSWER_KEYS = (
     "output",
     "text",
 )
+# Several files that a tool reads at once, and those that a client says a command has read.
+READ_KEYS = ("include", "paths", "read")
 COMMAND_KEYS = ("command", "cmd", "script", "commands")
 SHELLS = (["bash", "-lc"], ["bash", "-c"], ["sh", "-c"])
 LINE_CHARS = 2000
 # The output of a command in an object of which the end is missing, without an unfinished escape.
+_PATTERN = compile_later(r"[*?\[{]")
 _CUT_OUTPUT = compile_later(r'\{"stdout": ?"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)')
 
 
@@ -78,6 +83,12 @@ def get_input(parts: object) -> object:
 
 def get_path(given: object) -> str:
     return as_text(find_value(given, PATH_KEYS))
+
+
+def list_read_paths(given: object) -> list[str]:
+    """Patterns are not files."""
+    values = _as_list(find_value(given, READ_KEYS))
+    return [path for path in values if isinstance(path, str) and not _PATTERN.search(path)]
 
 
 def get_command(given: object) -> str:

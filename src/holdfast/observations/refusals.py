@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from holdfast.ground.patterns import compile_later
-from holdfast.observations.prose import MASK
+from holdfast.ground.prose import MASK
 
 # Where a clause begins, so that a verb there is a request.
 _START = (

@@ -76,6 +76,9 @@ FAILURES = (
     r"Tests Passed: \d+, Failed: [1-9]",
     r" *evaluation failed :\(",
     r"(?:error: )?Some tests failed\.",
+    r" *[✗✘×] .{0,40}\b[1-9]\d* tests? failed\b",
+    r"Failed: +\S+#\S+",
+    r"\S+:\d+:\d+: [EF]\d{4}: ",
 )
 NOTHING = (
     r".{0,80}\b(?:no tests? (?:ran|collected|found)|no tests were (?:found|run))\b",
@@ -98,6 +101,13 @@ NOTHING = (
     r"g?make(?:\[\d+\])?: Nothing to be done for .{0,40}(?:test|check|lint)",
     r"(?:warning: )?No Python files (?:found|are present)",
     r"Total Tests: 0$",
+    r"(?:#|ℹ) tests 0$",
+    r"1\.\.0(?: |$)",
+    r"Executed 0 out of 0 tests",
+    r"(?:nox > )?Session \S+ (?:was )?skipped",
+    r" *[\w.-]+: SKIP\b",
+    r".{1,200}\(no files to check\)Skipped$",
+    r"(?:\S+: )?(?:line \d+: )?[\w.-]+: (?:command )?not found$",
 )
 SOME = (
     r".{0,80}\b[1-9]\d* (?:passed|passing|pass)\b",
@@ -116,6 +126,22 @@ _NOTHING = compile_later(rf"^{LEAD}(?:{'|'.join(NOTHING)})", re.MULTILINE | re.I
 _SOME = compile_later(rf"^{LEAD}(?:{'|'.join(SOME)})", re.MULTILINE)
 # Every one of those that unittest ran was skipped.
 _SKIPPED = compile_later(r"^Ran (\d+) tests? in .{0,40}\n\s*OK \(skipped=\1\)$", re.MULTILINE)
+# What a client writes around an output, and no command has printed.
+_FRAME = compile_later(
+    r"^(?:</?untrusted_context>|Exit Code: -?\d{1,3}|Process Group PGID: \d+)$|^Output: ",
+    re.MULTILINE,
+)
+# That there is nothing of that name to run.
+_UNKNOWN = compile_later(
+    r"^(?:g?make(?:\[\d+\])?: \*\*\* No rule to make target|npm (?:ERR!|error) Missing script:)",
+    re.MULTILINE,
+)
+# What went wrong, in the words of pytest, of unittest and of an exception.
+_MESSAGE = compile_later(
+    r"^(?:E {2,}.{0,80}?\b(?:assert|[\w.]*(?:Error|Exception))\b|(?:FAIL|ERROR): \w"
+    r"|[A-Za-z_][\w.]{0,80}(?:Error|Exception): )",
+    re.MULTILINE,
+)
 _CODE = compile_later(
     r"^\W*(?:process |command )?(?:exit(?:ed)?(?: with)?|rc|status|ret)[ _-]?(?:code|status)?"
     r"\W{0,3}(-?\d{1,3})\W*$",
@@ -140,11 +166,18 @@ def find_failure(output: str) -> str:
 
 def list_telling(output: str, most: int) -> list[str]:
     """The last lines of a cleaned output that name a failure, else its last lines with words."""
-    named = [_get_line(output, found.start()) for found in _FAILURE.finditer(output)]
-    lines = [line.strip() for line in output.split("\n")]
+    printed = _FRAME.sub("", output)
+    places = [found.start() for form in (_FAILURE, _MESSAGE) for found in form.finditer(printed)]
+    named = [_get_line(printed, place) for place in sorted(places)]
+    lines = [line.strip() for line in printed.split("\n")]
     said = [line for line in lines if any(sign.isalnum() for sign in line)]
     telling = [*dict.fromkeys(named)] or said
     return telling[-most:]
+
+
+def names_unknown(output: str) -> bool:
+    """Whether a cleaned output says that what was to be run does not exist."""
+    return bool(_UNKNOWN.search(output))
 
 
 def find_nothing(output: str) -> str:

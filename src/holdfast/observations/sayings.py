@@ -16,9 +16,9 @@ from collections.abc import Sequence
 
 from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.patterns import compile_later
+from holdfast.ground.prose import list_sentences, mask
 from holdfast.observations import parts
 from holdfast.observations.amounts import GENERAL, Amount, find_amounts, has_unit
-from holdfast.observations.prose import list_sentences, mask
 from holdfast.observations.refusals import has_reason, is_refusal
 
 TYPE_CHECKING = False

@@ -202,10 +202,10 @@ def list_touched(event: LoggedEvent) -> list[TouchedFile]:
     name = parts.get_tool(event.parts)
     given = parts.get_input(event.parts)
     touched = [TouchedFile(path, is_edit=True) for path in _list_patched(given)]
-    path = parts.get_path(given)
     is_edit = bool(_EDITS.search(name))
     if is_edit or not _SEARCHES.search(name):
-        touched.append(TouchedFile(path, is_edit))
+        paths = [parts.get_path(given), *parts.list_read_paths(given)]
+        touched += [TouchedFile(path, is_edit) for path in paths]
     return [file for file in touched if file.path and "\n" not in file.path]
 
 

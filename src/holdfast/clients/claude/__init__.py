@@ -44,7 +44,6 @@ MOMENTS = {
 EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 TEXT_EVENT = "SessionStart"
 TELLS_OF_COMPACTION = True
-KEEPS_REQUESTS = False
 TEXT_CHARS = 9_500  # more than 10,000 arrive as a file's name and a preview
 NEWS = (b'"type":"user"', b'"type":"assistant"', b'"queued_command"')
 NAMES_TOOLS = True

@@ -17,7 +17,6 @@ turn goes on that seemed to be taken back, nothing was, and no rewind is seen in
 
 from __future__ import annotations
 
-import json
 import os
 
 from holdfast.clients.claude import NOTIFICATION, describe_outcome, name_project
@@ -39,6 +38,8 @@ from holdfast.clients.transcript import (
     list_entries,
     list_names,
     list_newest,
+    list_strings,
+    list_tail,
     parse_line,
     read_at,
     read_file,
@@ -47,6 +48,7 @@ from holdfast.clients.transcript import (
     read_last_turn,
     read_tail,
 )
+from holdfast.ground import light_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 400  # of a line, in which its type is found
 TRIGGER_CHARS = 40
+BOUNDARY = "compact_boundary"
 MOST_CALLS = 100  # that wait for a result
 MOST_PROMPTS = 100  # that a rewind can take back
 MOST_STEPS = 50  # from a line up to one that has the id of its turn
@@ -190,6 +193,55 @@ class ClaudeTurn(TurnReading):
                 self.close(NOT_YET_STOPPED[reason], entry.get("uuid"), at)
 
 
+def list_kept(path: str) -> list[str] | None:
+    """What a compaction keeps is written down behind the hook that tells of it. Until then it is
+    everything from the model's last message on, unless that is its only one, as in every one that
+    was recorded.
+    """
+    entries = list_tail(path, is_conversation)
+    places = [n for n, entry in enumerate(entries) if entry.get("subtype") == BOUNDARY]
+    boundary = places[-1] if places else -1
+    since = entries[boundary + 1 :]
+    if boundary >= 0 and not _find_answers(since):
+        metadata = as_object(entries[boundary].get("compactMetadata"))
+        uuids = list_strings(as_object(metadata.get("preservedMessages")).get("uuids"))
+        kept = [entry for entry in entries if entry.get("uuid") in uuids]
+        return list_strings([_get_said(entry) for entry in (*kept, *since)])
+    answers = _find_answers(entries)
+    last = [entry for entry in answers if _get_message_id(entry) == _get_message_id(answers[-1])]
+    if last == answers:
+        return []
+    begin = entries.index(last[0])
+    return list_strings([_get_said(entry) for entry in entries[begin:]])
+
+
+def _find_answers(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [entry for entry in entries if entry.get("type") == "assistant"]
+
+
+def _get_message_id(entry: dict[str, Any]) -> object:
+    """Each thing that a model says or calls in one message is a line of its own."""
+    return as_object(entry.get("message")).get("id") or entry.get("uuid")
+
+
+def _get_said(entry: dict[str, Any]) -> object:
+    said = as_object(entry.get("message")).get("content")
+    return said or as_object(entry.get("attachment")).get("prompt")
+
+
+def is_conversation(line: bytes) -> bool:
+    """By its first bytes, whether a line is of what was said and done."""
+    head = line[:HEAD_BYTES]
+    if head.startswith(b'{"type":"'):
+        return head[9:].partition(b'"')[0] in KEPT_TYPES
+    envelope = head.partition(b'"message":{')[0]
+    if b'"attachment":{' in envelope:
+        return b'"queued_command"' in envelope
+    if b'"type":"system"' in envelope:
+        return b'"compact_boundary"' in envelope
+    return True
+
+
 class ClaudeReading(TranscriptReading):
     START = b'{"parentUuid":'
 
@@ -264,15 +316,7 @@ class ClaudeReading(TranscriptReading):
         self.state["prompts"] = self.prompts[-MOST_PROMPTS:]
 
     def is_wanted(self, line: bytes) -> bool:
-        head = line[:HEAD_BYTES]
-        if head.startswith(b'{"type":"'):
-            return head[9:].partition(b'"')[0] in KEPT_TYPES
-        envelope = head.partition(b'"message":{')[0]
-        if b'"attachment":{' in envelope:
-            return b'"queued_command"' in envelope
-        if b'"type":"system"' in envelope:
-            return b'"compact_boundary"' in envelope
-        return True
+        return is_conversation(line)
 
     def take(self, entry: dict[str, Any], offset: int) -> None:
         kind = entry.get("type")
@@ -285,7 +329,7 @@ class ClaudeReading(TranscriptReading):
             self._take_answer(entry, offset)
         elif kind == "attachment":
             self._take_queued(entry)
-        elif entry.get("subtype") == "compact_boundary":
+        elif entry.get("subtype") == BOUNDARY:
             trigger = as_object(entry.get("compactMetadata")).get("trigger")
             self.state["compaction"] = str(trigger)[:TRIGGER_CHARS]
 

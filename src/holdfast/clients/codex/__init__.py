@@ -44,7 +44,6 @@ MOMENTS = {
 EDIT_TOOLS = ("apply_patch",)
 TEXT_EVENT = "SessionStart"
 TELLS_OF_COMPACTION = True
-KEEPS_REQUESTS = True
 TEXT_CHARS = 9_500  # at about 2,500 tokens the middle is cut out
 NEWS = (
     b'"item_completed"',

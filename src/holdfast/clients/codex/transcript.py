@@ -13,7 +13,6 @@ session, whose first line has the number of the first line of the other that was
 
 from __future__ import annotations
 
-import json
 import os
 
 from holdfast.clients.codex import PATCH, PATCH_TOOL
@@ -35,6 +34,8 @@ from holdfast.clients.transcript import (
     list_changed,
     list_entries,
     list_names,
+    list_strings,
+    list_tail,
     parse_line,
     read_file,
     read_first_line,
@@ -42,6 +43,7 @@ from holdfast.clients.transcript import (
     read_last_turn,
     read_tail,
 )
+from holdfast.ground import light_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +58,8 @@ CWD = b'"cwd":"'
 ID_CHARS = 36
 FIRST_LINE_BYTES = 1 << 20  # it has the model's instructions
 KEPT_TYPES = (b"session_meta", b"compacted", b"")  # or none is found
+HISTORY = "replacement_history"  # beside it stand messages that the model does not get
+COMPACTED, RESPONSE = b'"type":"compacted"', b'"type":"response_item"'
 ITEM_BYTES = 400  # of a line, in which the type of its item is found
 PAGE_BYTES, REWIND_PAGES = 4 << 20, 32  # how much of an earlier file a rewind is looked up in
 MOST_PROMPTS = 100
@@ -242,6 +246,17 @@ def _parse_arguments(text: object) -> dict[str, Any]:
     return parse_line(text.encode("utf-8", "replace")) or {"arguments": text}
 
 
+def list_kept(path: str) -> list[str] | None:
+    """A compaction writes down the whole history that takes the place of the old one."""
+    entries = list_tail(path, lambda line: COMPACTED in line or RESPONSE in line)
+    payloads = [as_object(entry.get("payload")) for entry in entries]
+    places = [n for n, each in enumerate(payloads) if HISTORY in each]
+    if not places:
+        return None
+    compacted, *since = payloads[places[-1] :]
+    return list_strings([compacted[HISTORY], *since])
+
+
 class CodexReading(TranscriptReading):
     START = b'{"timestamp":'
     ordinal: object = None  # of the line that is being read
@@ -360,7 +375,10 @@ class CodexReading(TranscriptReading):
         code = item.get("exit_code")
         if isinstance(code, int) and code >= 0:  # -1: it was killed
             outcome = {"exit_code": code}
-        given = {"command": _join_command(item.get("command"))}
+        given: dict[str, Any] = {"command": _join_command(item.get("command"))}
+        read = _list_read(item.get("parsed_cmd"))
+        if read:
+            given["read"] = read
         output = as_text(item.get("aggregated_output") or "")
         self.add_tool(item.get("id"), SHELL_TOOL, given, output, outcome)
 
@@ -404,6 +422,14 @@ def _describe(item: dict[str, Any]) -> dict[str, Any]:
     if status == "failed" and item.get("type") != "CommandExecution":
         return {"is_error": True}
     return {"status": status}
+
+
+def _list_read(parsed: object) -> list[str]:
+    """The files that Codex says a command only reads."""
+    entries = parsed if isinstance(parsed, list) else []
+    reads = [as_object(entry) for entry in entries]
+    paths = [read.get("path") for read in reads if read.get("type") == "read"]
+    return [path for path in paths if isinstance(path, str)]
 
 
 def _join_command(words: object) -> object:

@@ -37,7 +37,6 @@ MOMENTS = {
 EDIT_TOOLS = ("replace", "write_file")
 TEXT_EVENT = "BeforeAgent"  # what it is given at the start, it puts before the person's words
 TELLS_OF_COMPACTION = False
-KEEPS_REQUESTS = False
 TEXT_CHARS = None
 NEWS = (b'"type":"user"', b'"type":"gemini"', b'"$rewindTo"')
 NAMES_TOOLS = False

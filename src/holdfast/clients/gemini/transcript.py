@@ -10,7 +10,6 @@ Prompts and answers have ids here and none in hooks.
 
 from __future__ import annotations
 
-import json
 import os
 
 from holdfast.clients.contract import describe_agent, make_key
@@ -30,6 +29,8 @@ from holdfast.clients.transcript import (
     list_changed,
     list_names,
     list_newest,
+    list_strings,
+    list_tail,
     parse_line,
     read_file,
     read_first_line,
@@ -38,6 +39,7 @@ from holdfast.clients.transcript import (
     read_tail,
 )
 from holdfast.ground import canonical
+from holdfast.ground import light_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,6 +175,20 @@ class GeminiTurn(TurnReading):
             self.close(FAILED, native, at, text)
         elif kind == "info" and text.startswith(CANCELLED):
             self.close(INTERRUPTED, native, at)
+
+
+def list_kept(path: str) -> list[str] | None:
+    """A compression writes down the whole list of messages that is left, which begins with a
+    summary, and so does a session that is resumed after one.
+    """
+    lists = SNAPSHOT.encode()
+    entries = list_tail(path, lambda line: lists in line or not line.startswith(b'{"$set":'))
+    places = [n for n, entry in enumerate(entries) if _is_list(entry)]
+    return list_strings(entries[places[-1] :]) if places else None
+
+
+def _is_list(entry: dict[str, Any]) -> bool:
+    return "messages" in as_object(entry.get("$set"))
 
 
 class GeminiReading(TranscriptReading):

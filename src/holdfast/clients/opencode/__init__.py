@@ -6,8 +6,6 @@ their payloads have the shape that the other programs share.
 
 from __future__ import annotations
 
-import json
-
 from holdfast.clients.contract import (
     CALL,
     END,
@@ -17,6 +15,7 @@ from holdfast.clients.contract import (
     HookEvent,
     parse_common,
 )
+from holdfast.ground import light_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ MOMENTS = {
 EDIT_TOOLS = ("edit", "write", "multiedit", "apply_patch", "patch")
 TEXT_EVENT = "chat.message"  # nothing fires when a session is resumed
 TELLS_OF_COMPACTION = False
-KEEPS_REQUESTS = False
 TEXT_CHARS = None
 NEWS = ()  # its database says nothing by its size
 NAMES_TOOLS = False

@@ -7,7 +7,6 @@ behind the last message that nothing can change any more, and names what was rea
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
@@ -31,11 +30,13 @@ from holdfast.clients.transcript import (
     TranscriptFile,
     as_object,
     is_inside,
+    list_strings,
     make_call,
     make_end,
     parse_line,
 )
 from holdfast.errors import Unavailable
+from holdfast.ground import light_json as json
 from holdfast.storage.queries import read_blocks
 from holdfast.storage.sqlite import ForeignDatabase
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 MOST_MESSAGES = 500
 MOST_SOURCES = 1000
+MOST_PARTS = 2000  # of a window
 MOST_SESSIONS = 10_000
 MOST_PROMPTS = 50  # of which it is checked whether the person has taken them back
 PART_BYTES = 8 << 20
@@ -135,6 +137,18 @@ def read_end(path: str) -> list[Record]:
     return [record for record in records if record is not None]
 
 
+def list_kept(path: str) -> list[str] | None:
+    """The summary, the newest messages before it as far as it names them, and what came since."""
+    file, _, session_id = path.rpartition("#")
+    try:
+        with SessionDatabase(file) as database:
+            rows = database.run("list_window", session_id, MOST_PARTS, PART_BYTES)
+    except Unavailable:
+        return None
+    parts = [StoredPart("", as_object(parse_line(data.encode()))) for (data,) in rows]
+    return [text for part in parts for text in list_strings(part.shown)] or None
+
+
 def _list_unfinished(message_id: str, rows: list[Any], at: str | None) -> list[Record | None]:
     values = [(id_, parse_line(data.encode()) or {}) for id_, data, _ in rows if data]
     parts = [StoredPart(id_, value) for id_, value in values]
@@ -207,6 +221,13 @@ class StoredPart:
         timed = self.state if self.kind == "tool" else self.value
         end = as_object(timed.get("time")).get("end")
         return end if isinstance(end, int) else None
+
+    @property
+    def shown(self) -> object:
+        """To the model: OpenCode takes the output of old calls away."""
+        if "compacted" in as_object(self.state.get("time")):
+            return self.state.get("input")
+        return self.state or self.text
 
     @property
     def state(self) -> dict[str, Any]:

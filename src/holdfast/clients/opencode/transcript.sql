@@ -31,11 +31,24 @@ select id from family limit ?2
 
 -- list_sessions
 -- Those of a folder that changed since then; a subagent's belongs to the one that started it.
-select id, time_updated, directory
-from session
-where parent_id is null and time_updated >= ?2
-  and (directory = ?1 or substr(directory, 1, length(?1) + 1) = ?1 || '/')
-order by time_updated desc
+-- A turn that goes on changes its last message and what is in it, and not the session.
+with found as (
+  select id, directory, time_updated, (
+      select max(message.time_updated, coalesce(
+        (select max(part.time_updated) from part where part.message_id = message.id), 0))
+      from message
+      where message.session_id = session.id
+      order by message.time_created desc, message.id desc
+      limit 1
+    ) as last_changed
+  from session
+  where parent_id is null
+    and (directory = ?1 or substr(directory, 1, length(?1) + 1) = ?1 || '/')
+)
+select id, max(time_updated, coalesce(last_changed, 0)) as changed, directory
+from found
+where changed >= ?2
+order by changed desc
 limit ?3
 
 -- list_messages
@@ -80,3 +93,28 @@ order by id
 -- list_left
 -- Which of these messages are still there: going back removes them.
 select id from message where session_id = ?1 and id in (select value from json_each(?2))
+
+-- list_window
+-- What a model has since the last compaction that brought a summary: that, and the messages that it kept.
+with compaction as (
+  select asked.time_created, asked.id, json_extract(part.data, '$.tail_start_id') as tail_id
+  from part
+    join message as asked on asked.id = part.message_id
+    join message as summary on summary.session_id = ?1 and json_valid(summary.data)
+  where part.session_id = ?1 and json_valid(part.data) and json_extract(part.data, '$.type') = 'compaction'
+    and json_extract(summary.data, '$.summary') = 1
+    and json_extract(summary.data, '$.parentID') = asked.id
+    and json_extract(summary.data, '$.finish') is not null
+  order by asked.time_created desc, asked.id desc
+  limit 1
+)
+select part.data
+from compaction
+  left join message as tail on tail.id = compaction.tail_id
+  join message on message.session_id = ?1
+    and (message.time_created, message.id)
+      >= (coalesce(tail.time_created, compaction.time_created), coalesce(tail.id, compaction.id))
+  join part on part.message_id = message.id
+where length(part.data) <= ?3
+order by message.time_created desc, part.id desc
+limit ?2
