@@ -23,7 +23,7 @@ from holdfast.app import App
 from holdfast.clients import find_client
 from holdfast.clients.contract import HookMoment, parse_origin
 from holdfast.ground.off_loop import run_in_thread
-from holdfast.usecases import notice_index, noticing
+from holdfast.usecases import notice_index, noticing, stale_index
 
 TITLE = "Unrelated prompts and edits that are spoken to"
 SEED = 20_261_118
@@ -364,7 +364,9 @@ class Listener:
         assert origin
         moment = HookMoment(self.client, event_name, payload, origin)
         event = self.client.parse(event_name, payload)
-        return noticing.make_notice(self.settings, moment, event, self._make_index)
+        return noticing.make_notice(
+            self.settings, moment, event, self._make_index, stale_index.make_index
+        )
 
     def _make_index(self, file: Any, worktree: str) -> Any:
         with App(self.settings) as app:

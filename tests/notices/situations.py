@@ -181,3 +181,121 @@ SILENT = [
     ),
 ]
 RENAMED = {"infra/modules/queue.tf": "infra/queue/main.tf"}
+
+
+# --- stale notes ----------------------------------------------------------------------------------
+
+# A repository as it was when its notes were written.
+BODY = "".join(f"    value_{number} = {number}\n" for number in range(12))
+FILES_THEN = {
+    "src/old.py": "OLD = 1\n",
+    "src/retry.py": f"def schedule():\n{BODY}",
+    "src/webhooks.py": f"class Hook:\n    def deliver(self): ...\n\n{BODY}",
+    "src/helpers.py": "def forget_me():\n    return 1\n\n\nKEPT = 2\n",
+    "src/kept.py": "KEPT = 3\n",
+    "legacy/a.py": "A = 1\n",
+    "legacy/b.py": "B = 2\n",
+    "config/app.yml": "".join(f"key_{number}: {number}\n" for number in range(20)),
+    "tools/run.py": "RUN = 1\n",
+    "dist/app.js": "var app;\n",
+    "setup.cfg": "[tools]\n",
+    "Makefile": "lint:\n\truff\n",
+    **{
+        f"src/{name}.py": f"{name.upper()} = 1\n"
+        for name in ("removed", "glob_a", "cut", "gem", "agents", "mem", "user", "fenced")
+    },
+}
+RENAMED_SINCE = {"src/retry.py": "src/schedule.py", "config/app.yml": "deploy/app.yml"}
+FILES_NOW = {
+    "src/webhooks.py": f"class Hook:\n    def send(self): ...\n\n{BODY}",
+    "src/helpers.py": "KEPT = 2\n",
+    "Makefile": "check:\n\truff\n",
+    ".gitignore": "dist/\n",
+}
+KEPT = ("src/kept.py", *FILES_NOW, *RENAMED_SINCE)
+CLAUDE_MD = """\
+- `src/old.py` is where everything begins
+- see `src/retry.py` before times are changed
+- `Hook.deliver()` posts once
+- everything in `legacy/` is frozen
+- settings are in `config/app.yml`
+- `setup.cfg` has the options of all tools
+- `forget_me()` is called at the end
+- `src/removed.py` was removed, do not bring it back
+- `dist/app.js` is what is served
+- parsers are in `src/glob_*.py`
+- as in `../other/src/cut.py` and `~/other/src/cut.py`
+- run `make lint`
+- `src/webhooks.py#Hook` is the only sender
+- `src/kept.py` is kept
+
+```python
+open("src/fenced.py")
+```
+
+```sh
+python tools/run.py
+```
+"""
+MEMORY_FILES = {
+    "CLAUDE.md": CLAUDE_MD,
+    "GEMINI.md": "- `src/gem.py` is for Gemini\n",
+    "AGENTS.md": "- `src/agents.py` is for others\n",
+}
+OF_THE_USER = "- `src/user.py` is in all projects\n"
+OWN_MEMORY = "- `src/mem.py` holds the memory\n"
+
+
+class StaleSituation(NamedTuple):
+    what: str
+    told: tuple[str, ...]  # the places of the notes
+    path: str
+    new: str
+    old: str = ""
+
+
+def adds(what: str, path: str, new: str, *told: str) -> StaleSituation:
+    return StaleSituation(what, told, path, new)
+
+
+STALE_SPEAK = [
+    adds("a gone file is made again", "src/old.py", "x = 1\n", "CLAUDE.md:1"),
+    adds("a renamed file at its new place", "src/schedule.py", "x = 1\n", "CLAUDE.md:2"),
+    adds("a renamed file is made again", "src/retry.py", "x = 1\n", "CLAUDE.md:2"),
+    adds("prose names the old path", "docs/new.md", "See src/retry.py.\n", "CLAUDE.md:2"),
+    adds("a string names it", "src/a.py", 'open("config/app.yml")\n', "CLAUDE.md:5"),
+    adds("a script names it", ".github/ci.yml", "run: python ./src/old.py\n", "CLAUDE.md:1"),
+    adds("a link from another folder", "docs/a.md", "[start](../src/old.py#L3)\n", "CLAUDE.md:1"),
+    adds("its name in its own folder", "src/b.py", "# as in old.py\n", "CLAUDE.md:1"),
+    adds("the file where a symbol was", "src/helpers.py", "y = 1\n", "CLAUDE.md:7"),
+    adds("a lost symbol is used", "src/c.py", "value = forget_me()\n", "CLAUDE.md:7"),
+    adds("a lost method of its class", "src/d.py", "Hook().deliver()\n", "CLAUDE.md:3"),
+    adds("a gone folder is made again", "legacy/new.py", "x = 1\n", "CLAUDE.md:4"),
+    adds("a file in a gone folder is named", "src/e.py", 'read("legacy/a.csv")\n', "CLAUDE.md:4"),
+    adds("a file of the top folder", "ci.sh", "cat setup.cfg\n", "CLAUDE.md:6"),
+    adds("a command in a shell block", "tools/run.py", "x = 1\n", "CLAUDE.md:21"),
+    adds("the client's own memory", "src/mem.py", "x = 1\n", "Claude's memory, MEMORY.md:1"),
+    adds("a changed symbol", "src/webhooks.py", "x = 1\n", "CLAUDE.md:3", "CLAUDE.md:13"),
+]
+STALE_SILENT = [
+    adds("the same name in another folder", "lib/old.py", "x = 1\n"),
+    adds("a path in another folder is named", "docs/b.md", "See lib/src/old.py.\n"),
+    adds("a note that says removed", "src/removed.py", "x = 1\n"),
+    adds("a built file that git ignores now", "dist/app.js", "var a;\n"),
+    adds("a pattern", "src/glob_a.py", "x = 1\n"),
+    adds("a path of another repository", "src/cut.py", "x = 1\n"),
+    adds("a file of another client", "src/gem.py", "x = 1\n"),
+    adds("a file that this client leaves out", "src/agents.py", "x = 1\n"),
+    adds("notes for all repositories", "src/user.py", "x = 1\n"),
+    adds("a block of code", "src/fenced.py", "x = 1\n"),
+    adds("a text that speaks of the removal", "docs/log.md", "src/old.py was removed.\n"),
+    adds("the memory file itself", "CLAUDE.md", "- `src/old.py` begins\n"),
+    adds("an address", "docs/c.md", "https://example.org/src/old.py\n"),
+    adds("a method of another class", "src/f.py", "Mailer().deliver()\n"),
+    adds("a symbol in a comment", "src/g.py", "# forget_me() was nice\nx = 'forget_me'\n"),
+    adds("a command", "Makefile", "all:\n\tmake lint\n"),
+    adds("longer names", "docs/d.md", "src/old.py.bak, src/old.pyi and my-src/old.py\n"),
+    adds("a name without its folder elsewhere", "web/a.md", "as in setup.cfg and old.py\n"),
+    adds("a note that holds", "src/kept.py", "x = 1\n"),
+    StaleSituation("what was there before", (), "docs/e.md", "src/old.py\nmore\n", "src/old.py\n"),
+]

@@ -22,7 +22,6 @@ from holdfast.usecases.client_memory import (
     merge_matches,
     recall_notes,
 )
-from holdfast.workstreams.note_judging import CheckedNote, find_stale_notes
 from tests.ground.repositories import Work
 from tests.rig.git_starts import started
 
@@ -156,6 +155,37 @@ def test_a_note_that_speaks_of_the_removal_is_right(work: Work, memory: Path):
     }
 
 
+def test_what_a_build_makes_or_git_ignores_now_is_not_gone(work: Work, memory: Path):
+    built = ["dist/app.js", "src/schema_pb2.py", "build/é.css", "tools/bin/app", "src/old.py"]
+    for path in built[:-1]:
+        work.write(path, "generated\n")
+    work.write("tools/Makefile", "bin/app: main.c\n\tcc -o $@ $<\n")
+    work.commit("build")
+    work.git("rm", "--quiet", "-r", *built)
+    work.write(".gitignore", "dist/\n/build\n*_pb2.py\n")
+    work.commit("ignore what is built")
+    text = "".join(f"- `{path}`\n" for path in [*built, "dist/", "build/"])
+
+    found = list_verdicts(work, memory, text)
+
+    assert found.pop("src/old.py") == "gone"
+    assert set(found.values()) == {"said"}
+    assert len(found) == 6
+
+
+def test_where_git_cannot_say_what_it_ignores_nothing_is_gone(work: Work, memory: Path):
+    """It refuses to look behind a link, and then answers for no path at all."""
+    work.write("docs/old/a.md", "words\n")
+    work.commit("docs")
+    work.git("rm", "--quiet", "docs/old/a.md", "src/old.py")
+    work.commit("remove")
+    (work.root / "docs/old").symlink_to(work.root / "src")
+
+    found = list_verdicts(work, memory, "- `docs/old/a.md`\n- `src/old.py`\n")
+
+    assert found == {"docs/old/a.md": "said", "src/old.py": "said"}
+
+
 def test_lines_and_symbols_of_a_file_are_judged_as_evidence_is(work: Work, memory: Path):
     work.git("commit", "--amend", "--quiet", "--no-edit", GIT_COMMITTER_DATE="1700000000 +0000")
     text = "- `src/webhooks.py#Hook`\n- `src/webhooks.py:16`\n- `src/webhooks.py:5-6`\n"
@@ -201,25 +231,6 @@ def test_a_tracked_file_is_as_old_as_its_commits(work: Work):
     [note] = [note for note in check(work).notes if note.is_stale]
 
     assert (note.verdict, note.title, note.note.first) == ("gone", "CLAUDE.md", 1)
-
-
-def test_an_edit_finds_the_stale_notes_about_its_file_and_its_symbols(work: Work, memory: Path):
-    work.git("commit", "--amend", "--quiet", "--no-edit", GIT_COMMITTER_DATE="1700000000 +0000")
-    text = "- see `src/retry.py` first\n- `src/webhooks.py` has `forget_me()`\n- `src/old.py`\n"
-    (memory / "MEMORY.md").write_text(text)
-    os.utime(memory / "MEMORY.md", (1_700_000_500, 1_700_000_500))
-    change(work)
-    notes = check(work).notes
-
-    def find(path: str, *symbols: str) -> list[int]:
-        found: list[CheckedNote] = find_stale_notes(notes, path, symbols)
-        return [note.note.first for note in found]
-
-    assert find("src/schedule.py") == [1]
-    assert find("src/retry.py") == [1]
-    assert find("README.md") == []
-    assert find("README.md", "forget_me") == [2]
-    assert find("src/webhooks.py") == [2]
 
 
 def test_the_number_of_git_processes_does_not_depend_on_the_notes(

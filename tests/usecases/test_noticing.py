@@ -15,7 +15,7 @@ from holdfast.ground.settings import load_settings
 from holdfast.ground.worktree import find_head
 from holdfast.notices.model import NoticeIndex
 from holdfast.notices.store import IndexFile
-from holdfast.usecases import notice_index, noticing
+from holdfast.usecases import notice_index, noticing, stale_index
 from tests.workstreams.repos import ON, Repo, with_code
 
 
@@ -130,7 +130,7 @@ def ask(repo: Repo, event_name: str, session: str, **fields: Any) -> str:
     assert origin is not None
     moment = HookMoment(client, event_name, payload, origin)
     event = client.parse(event_name, payload)
-    return noticing.make_notice(load_settings(), moment, event, make_index)
+    return noticing.make_notice(load_settings(), moment, event, make_index, stale_index.make_index)
 
 
 def prompt(repo: Repo, words: str, session: str = "s1") -> str:

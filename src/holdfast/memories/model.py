@@ -7,10 +7,10 @@ only its texts are kept.
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 
 from holdfast.ground import clock
+from holdfast.ground import light_json as json
 from holdfast.ground.frozen import dataclass, field
 
 TYPE_CHECKING = False

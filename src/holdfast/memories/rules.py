@@ -11,7 +11,6 @@ a memory is decides between those that are about equal.
 
 from __future__ import annotations
 
-import json
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +19,7 @@ from itertools import pairwise
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical, clock
+from holdfast.ground import light_json as json
 from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.patterns import compile_later
 from holdfast.memories.model import Memory, MemoryMatch

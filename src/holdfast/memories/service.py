@@ -9,12 +9,12 @@ with more care (`is_adopted`).
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 
 from holdfast.errors import HoldfastError
 from holdfast.ground import clock, ids, settings
+from holdfast.ground import light_json as json
 from holdfast.ground.light_typing import TypeVar
 from holdfast.memories import rules
 from holdfast.memories.errors import MemoryForgottenError, MemoryNotFoundError

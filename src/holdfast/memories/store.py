@@ -6,11 +6,11 @@ JSON and times are passed as text, the same to both engines.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import datetime
 
 from holdfast.ground import clock
+from holdfast.ground import light_json as json
 from holdfast.memories.errors import ForeignTableError
 from holdfast.memories.model import Memory, make_memory
 from holdfast.memories.rules import Kind, Statement, get_words

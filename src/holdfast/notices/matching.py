@@ -351,11 +351,11 @@ def _match_symbols(added: Any, index: NoticeIndex) -> Iterator[Match]:
             entry = index.entries[number]
             known = [each for each in entry["symbols"] if each.rpartition(".")[2] == name]
             is_concerned = entry["kind"] == REJECTED or name in added.defined
-            if known and is_concerned and _has_owner(known[0], added):
+            if known and is_concerned and has_owner(known[0], added):
                 yield Match(number, entry, SYMBOL, known[0])
 
 
-def _has_owner(symbol: str, added: Any) -> bool:
+def has_owner(symbol: str, added: Any) -> bool:
     """Of `Class.method` the class is named there, too."""
     owner = symbol.rpartition(".")[0].rpartition(".")[2]
     return not owner or owner in added.touched or owner in added.defined

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
-REJECTED, ACCEPTED, RULE = "rejected", "accepted", "rule"
-KINDS = (REJECTED, RULE, ACCEPTED)  # in the order in which they are told
+REJECTED, ACCEPTED, RULE, STALE = "rejected", "accepted", "rule", "stale"
+KINDS = (REJECTED, RULE, ACCEPTED, STALE)  # in the order in which they are told
 # Why an entry was told: what of it was found, in the order of how exact that is.
 FILE, SYMBOL, DEPENDENCY, NEW_DEPENDENCY, COMMAND, WORDS = (
     "file",
@@ -29,15 +29,27 @@ REASONS = (FILE, SYMBOL, DEPENDENCY, COMMAND, WORDS, NEW_DEPENDENCY)
 
 
 class Edit:
-    """A file that is about to change, from the top of its tree: its new text, and what is new."""
+    """A file that is about to change, from the top of its tree: its new text, and what is new.
 
-    __slots__ = ("added", "path", "removed", "text")
+    `is_first`: there was no text before.
+    """
 
-    def __init__(self, path: str, text: str, added: frozenset[str], removed: str = ""):
+    __slots__ = ("added", "is_first", "path", "removed", "text")
+
+    def __init__(
+        self,
+        path: str,
+        text: str,
+        added: frozenset[str],
+        removed: str = "",
+        *,
+        is_first: bool = False,
+    ):
         self.path = path
         self.text = text
         self.added = added
         self.removed = removed
+        self.is_first = is_first
 
     @property
     def is_list(self) -> bool:
@@ -74,6 +86,13 @@ def _shorten(key: str) -> str:
     return term.partition("-")[0] if key.startswith("d:") else term
 
 
+def list_above(path: str) -> Iterator[str]:
+    """A path and the folders that it is in."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
 class NoticeIndex:
     """What is looked up at a prompt or an edit: entries by their terms.
 
@@ -88,6 +107,11 @@ class NoticeIndex:
         """A first look without any pattern: most texts have no term in them, in whatever form."""
         folded = text.casefold()
         return any(_shorten(key) in folded for key in self.terms if key != ANY_DEPENDENCY)
+
+    def may_be_about(self, edit: Edit) -> bool:
+        """The same for an edit: its file, a folder above it, or what it adds."""
+        is_place = any(self.find("p", path) for path in list_above(edit.path))
+        return is_place or self.may_concern("\n".join(edit.added))
 
     def find(self, kind: str, term: str) -> list[int]:
         return self.terms.get(f"{kind}:{term}", [])

@@ -13,17 +13,17 @@ never repeats one.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import time
 
 from holdfast.errors import HoldfastError
 from holdfast.ground import canonical, files
-from holdfast.notices.model import Entries, NoticeIndex
+from holdfast.ground import light_json as json
+from holdfast.notices.model import STALE, Entries, NoticeIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from holdfast.notices.model import Match
@@ -66,13 +66,13 @@ class IndexFile:
         self.folder = os.path.join(home, FOLDER)
         self.path = os.path.join(self.folder, f"{_name_file(*names)}.jsonl")
 
-    def find(self) -> NoticeIndex | None:
-        """None where it has to be made."""
+    def find(self, *, is_current: bool = True) -> NoticeIndex | None:
+        """None where it has to be made; `is_current`: also where something changed since."""
         try:
             data = files.find_bytes(self.path, max_bytes=INDEX_BYTES)
             head, *lines, end = (data or b"").split(b"\n")
             found = json.loads(head)
-            if end != END or not _is_usable(found, len(lines)):
+            if end != END or (is_current and not _is_usable(found, len(lines))):
                 return None
             return NoticeIndex(found["terms"], Entries(lines))
         except (OSError, HoldfastError, ValueError, KeyError, TypeError, RecursionError):
@@ -103,6 +103,20 @@ class IndexFile:
         files.private_folder(self.folder)
         data = "\n".join(lines).encode("utf-8", "replace")
         files.write_atomic(self.path, data + b"\n" + END)
+
+    def keep(
+        self,
+        entries: Sequence[dict[str, Any]],
+        list_lookups: Callable[[dict[str, Any]], list[str]],
+        stamps: Sequence[Stamp],
+    ) -> NoticeIndex:
+        """Save it with the keys of each entry; returned as it is, whether it could be or not."""
+        terms: dict[str, list[int]] = {}
+        for number, entry in enumerate(entries):
+            for key in list_lookups(entry):
+                terms.setdefault(key, []).append(number)
+        self.save(entries, terms, stamps)
+        return NoticeIndex(terms, Entries([json.dumps(entry).encode() for entry in entries]))
 
 
 def _is_usable(found: dict[str, Any], lines: int) -> bool:
@@ -154,6 +168,8 @@ class ToldFile:
             return files.open_regular(self.path, flags)
 
     def _describe(self, match: Match, facts: dict[str, Any]) -> dict[str, Any]:
+        """Of a stale note what was told, too: it has no text of its own, and may be fixed since."""
+        told = {"text": match.entry["text"]} if match.entry["kind"] == STALE else {}
         return {
             "at": time.time(),
             **self.session,
@@ -163,6 +179,7 @@ class ToldFile:
             "kind": match.entry["kind"],
             "reason": match.reason,
             "term": match.term,
+            **told,
         }
 
 

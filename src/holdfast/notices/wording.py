@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.ground.text import cut
-from holdfast.notices.model import RULE
+from holdfast.notices.model import RULE, STALE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def write_line(entry: Mapping[str, Any], year: int, most: int) -> str:
     """The reason stands in front of the thing: it is what convinces."""
     if entry["kind"] == RULE:
         return cut(f"rule: {entry['text']}", most)
+    if entry["kind"] == STALE:
+        return cut(f"stale note {entry['id']} says {entry['text']}", most)
     lead = f"{entry['id']} {entry['kind']}"
     day = format_day(entry.get("at"), year)
     if day:

@@ -8,10 +8,11 @@ which asks git, is loaded only by those who wait for it.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
-from holdfast.clients.memory_files import MemoryFile, MemoryPlace, read_memory
+from holdfast.clients import CLIENTS
+from holdfast.clients.memory_files import MemoryFile, MemoryPlace, list_paths, read_memory
 from holdfast.ground import clock
 from holdfast.ground.fence import one_line
 from holdfast.ground.frozen import dataclass, replace
@@ -73,12 +74,17 @@ class MemoryCheck:
 
 
 def read_notes(
-    folder: str, environment: Mapping[str, str], limit: int = MOST_NOTES, without: str | None = None
+    folder: str,
+    environment: Mapping[str, str],
+    limit: int = MOST_NOTES,
+    *,
+    clients: Sequence[str] = CLIENTS,
+    without: str | None = None,
 ) -> list[FileNotes]:
-    """The files of all clients but those that one client loads itself, with their notes."""
+    """The files of these clients but those that one client loads itself, with their notes."""
     left = limit
     found = []
-    for file in read_memory(_make_place(folder, environment)):
+    for file in read_memory(_make_place(folder, environment), clients):
         if without is not None and without in file.loaded_by:
             continue
         notes = split_notes(file.text, left) if file.text and left else []
@@ -116,7 +122,27 @@ def check_memory(folder: str, environment: Mapping[str, str]) -> MemoryCheck:
     )
 
 
-def _check(folder: str, read: Sequence[FileNotes]) -> tuple[CheckedNote, ...]:
+def check_notes_of(
+    client: str, folder: str, environment: Mapping[str, str], created: Collection[str] = ()
+) -> tuple[list[str], list[CheckedNote]]:
+    """The files that a client looks for or loads, and their notes about this repository, judged.
+
+    Not what is written for all repositories: which one it means is not known. `created`: files
+    that an edit has made just now, which were missing before it.
+    """
+    place = _make_place(folder, environment)
+    paths = list_paths(place, client)
+    read = read_notes(folder, environment, clients=[client])
+    paths += [each.file.path for each in read]
+    root = os.path.join(place.worktree, "")
+    here = [each for each in read if each.file.is_own or each.file.path.startswith(root)]
+    checked = _check(folder, here, created) if here else ()
+    return list(dict.fromkeys(paths)), list(checked)
+
+
+def _check(
+    folder: str, read: Sequence[FileNotes], created: Collection[str] = ()
+) -> tuple[CheckedNote, ...]:
     from holdfast.ground import git
     from holdfast.workstreams.note_facts import NamedIn, gather_facts
     from holdfast.workstreams.note_judging import judge_note
@@ -134,7 +160,7 @@ def _check(folder: str, read: Sequence[FileNotes]) -> tuple[CheckedNote, ...]:
         for each in read
         if each.notes
     ]
-    facts = gather_facts(repository, named)
+    facts = gather_facts(repository, named, created)
     return tuple(
         judge_note(
             note,
@@ -292,6 +318,15 @@ def merge_matches(
     best: list[MemoryMatch | NoteMatch] = [*passed, *noted]
     best.sort(key=lambda match: -match.score)
     return [*best, *rest][:limit] if noted else [*stored]
+
+
+def mask_check(check: MemoryCheck, mask: Mask) -> MemoryCheck:
+    """Without the secrets of the files, which are shown and never stored."""
+    masked = []
+    for checked in check.notes:
+        note = replace(checked.note, text=mask.mask_text(checked.note.text))
+        masked.append(replace(checked, note=note))
+    return replace(check, notes=tuple(masked))
 
 
 def mask_matches(noted: Sequence[NoteMatch], mask: Mask) -> list[NoteMatch]:

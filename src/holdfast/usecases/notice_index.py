@@ -13,7 +13,7 @@ from holdfast.ground.user_settings import load_user_settings
 from holdfast.ground.worktree import find_head
 from holdfast.notices import store, terms
 from holdfast.notices.code import find_declared
-from holdfast.notices.model import ACCEPTED, REJECTED, RULE, Entries, NoticeIndex
+from holdfast.notices.model import ACCEPTED, REJECTED, RULE
 from holdfast.usecases.continuation import PHASE
 from holdfast.workstreams.errors import NoRepositoryError, SharedContextOffError
 from holdfast.workstreams.model import PHASES
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from holdfast.app import App
     from holdfast.ground.git_repository import Repository
+    from holdfast.notices.model import NoticeIndex
     from holdfast.notices.store import IndexFile
     from holdfast.workstreams.model import JudgedContext, JudgedDecision
 
@@ -44,7 +45,7 @@ MANIFESTS = (
 MANIFEST_BYTES = 1 << 20
 
 
-def make_index(app: App, file: IndexFile, worktree: str) -> NoticeIndex | None:
+def make_index(app: App, file: IndexFile, worktree: str) -> NoticeIndex:
     """Make and keep it. Where that fails, an empty one stands for it for a while."""
     stamps = _read_stamps(app.settings.home, worktree)
     # For one that is stopped here, and for others meanwhile.
@@ -54,19 +55,9 @@ def make_index(app: App, file: IndexFile, worktree: str) -> NoticeIndex | None:
         entries = _describe_all(judged, worktree)
     except (SharedContextOffError, NoRepositoryError):
         entries = []
-    lookups: dict[str, list[int]] = {}
-    for number, entry in enumerate(entries):
-        for key in terms.list_lookups(entry):
-            lookups.setdefault(key, []).append(number)
-    file.save(entries, lookups, stamps)
+    index = file.keep(entries, terms.list_lookups, stamps)
     store.remove_unused(app.settings.home)
-    return file.find() or NoticeIndex(lookups, Entries(_write_lines(entries)))
-
-
-def _write_lines(entries: Sequence[Mapping[str, Any]]) -> list[bytes]:
-    import json
-
-    return [json.dumps(entry).encode() for entry in entries]
+    return index
 
 
 def _read_stamps(home: str, worktree: str) -> list[store.Stamp]:

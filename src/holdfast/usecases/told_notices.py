@@ -54,7 +54,7 @@ async def explain_notices(app: App, worktree: str) -> list[ExplainedNotice]:
 
 
 def _list_texts(app: App, worktree: str) -> dict[str, str]:
-    index = open_index(app.settings, worktree).find()
+    index = open_index(app.settings, worktree).find(is_current=False)
     entries = [index.entries[number] for number in range(len(index.entries))] if index else []
     return {entry["identity"]: entry["text"] for entry in entries}
 
@@ -71,7 +71,7 @@ async def _explain(app: App, line: dict[str, Any], texts: dict[str, str]) -> Exp
         entry=str(line.get("id")),
         kind=str(line.get("kind")),
         why=reason.format(term=line.get("term")),
-        text=texts.get(str(line.get("entry"))),
+        text=texts.get(str(line.get("entry")), line.get("text")),
     )
 
 

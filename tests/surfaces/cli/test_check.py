@@ -75,3 +75,15 @@ def test_nothing_is_written(cli: Call, project: Path):
 
     assert {path: path.stat().st_mtime_ns for path in project.rglob("*")} == before
     assert work.git("status", "--porcelain") == ""
+
+
+def test_a_secret_of_a_memory_file_is_not_printed(cli: Call, project: Path):
+    work = prepare(project)
+    token = "ghp_" + "a1B2" * 9
+    work.write("CLAUDE.md", f"- API_KEY={token} is read in `src/old.py`\n")
+    work.git("rm", "--quiet", "-f", "src/old.py")
+    work.commit("remove")
+
+    for answer in (cli("check", "memory"), cli("check", "memory", "--json")):
+        assert "src/old.py" in answer.out
+        assert token not in answer.out

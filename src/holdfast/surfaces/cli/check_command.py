@@ -6,6 +6,8 @@ import os
 
 import click
 
+from holdfast.ground.masking import Mask
+from holdfast.ground.settings import load_settings
 from holdfast.surfaces import memory_wording as words
 from holdfast.surfaces.cli.running import Group, Output, answers, current_folder, here
 from holdfast.usecases import client_memory
@@ -25,7 +27,8 @@ def memory() -> Output:
 
     Reads CLAUDE.md, AGENTS.md, GEMINI.md and the memory folders of the clients; changes nothing.
     """
-    check = client_memory.check_memory(current_folder(), os.environ)
+    found = client_memory.check_memory(current_folder(), os.environ)
+    check = client_memory.mask_check(found, Mask(load_settings().home))
     root = here()
     return Output(
         words.check_to_dict(check), _describe(check, root), words.list_problems(check, root)
