@@ -12,6 +12,7 @@ from holdfast.bundles.model import (
     Seen,
     WorkingNotes,
 )
+from holdfast.observations.changes import KnownFile
 from holdfast.observations.decisions import SeenDecision
 from holdfast.observations.digest import Decided, SeenRun, SeenSaying, Source
 from holdfast.observations.sayings import Saying
@@ -52,7 +53,8 @@ def fill_seen(text: str) -> Seen:
         tasks=(Task(f"{text}2", "pending", 1), Task(text, "blocked", 1)),
         more_tasks=3,
         tasks_source=source,
-        files=(f"{text}2",),
+        files=(KnownFile(f"{text}2", "edited", source),),
+        read=(KnownFile(f"{text}3", "read", source),),
     )
 
 

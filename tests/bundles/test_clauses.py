@@ -117,6 +117,12 @@ def test_a_cut_is_a_visible_beginning_that_ends_after_a_word(text, max_chars):
         assert not begun.endswith((" not", " and", " the"))
 
 
+def test_a_reason_that_an_and_leads_to_is_no_end():
+    text = "the gateway counts each attempt that it makes and because of that it gives up"
+
+    assert cut_to_fit(text, 56) == "the gateway counts each attempt that it makes…"
+
+
 @given(st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join), st.integers(20, 200))
 def test_clauses_are_whole_and_long_enough(text, max_chars):
     shown = cut_after_clause(text, max_chars)

@@ -123,8 +123,7 @@ async def test_everything_that_the_stop_prompt_asks_for_is_in_the_next_bundle(
     assert "the migration" in text
     assert "BLOCKED finance has not answered" in text
     assert "- levels are numbers" in text
-    assert "FILES spec.md" in text
-    assert "SET files: spec.md · lost.md (missing)" in text
+    assert "FILES spec.md · lost.md (missing)" in text
 
 
 async def test_a_bundle_masks_what_it_quotes_and_asks_memories_in_the_words_of_the_request(
@@ -563,6 +562,31 @@ async def test_a_request_of_substance_stands_with_its_answer_and_those_before_it
     assert re.search(r"\nASKED BEFORE\n- .*: Rework the payout export\n", text)
     assert "BEFORE IT" not in text
     assert "IT REPLIES TO" not in text
+
+
+@pytest.mark.parametrize("calls", [1, 60])
+async def test_what_was_said_before_the_work_that_was_cut_off_is_quoted(bundles, sessions, calls):
+    """However many tools were called since; it is no answer, and not called one."""
+    last = await start(sessions, "Move the queue into a package")
+    await say(sessions, last, "I begin with the worker.")
+    for number in range(calls):
+        parts = {"tool": "Read", "input": {"file_path": f"{number}.py"}}
+        await sessions.append_event(last.id, "tool_result", "tool", "text", parts)
+
+    text = (await bundles.build(worktree="/w")).text
+
+    assert re.search(r"LAST WORDS \(agent said, .*\)\n\| I begin with the worker\.\n", text)
+    assert "ITS ANSWER" not in text
+
+
+async def test_words_before_the_last_request_are_not_its_answer(bundles, sessions):
+    last = await start(sessions, "Move the queue into a package")
+    await say(sessions, last, "It is moved.")
+    await sessions.append_event(last.id, "user_message", "user", "Now rename the worker, please")
+
+    text = (await bundles.build(worktree="/w")).text
+
+    assert "It is moved." not in text
 
 
 async def test_a_session_that_lost_its_conversation_gets_its_own_back(bundles, sessions):

@@ -1,6 +1,6 @@
 """What became of the last request, by how a log ends."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +12,7 @@ NOW = datetime(2026, 11, 17, 19, 14, tzinfo=UTC)
 
 
 def event(kind: str, content: str = "", **parts: Any) -> Any:
-    return SimpleNamespace(type=kind, content=content, parts=parts or None, created_at=NOW)
+    return SimpleNamespace(type=kind, content=content, parts=parts or None, happened_at=NOW)
 
 
 ASKED = event("user_message", "Make it pass.")
@@ -84,3 +84,9 @@ def test_a_failure_is_told_of_a_program_that_still_runs():
 
     assert failed.describe(is_live=True, is_ended=False) == ", last request unanswered:"
     assert Outcome("answered").describe(is_live=False, is_ended=True) == ""
+
+
+def test_an_answer_that_was_stored_before_the_work_is_an_answer():
+    earlier = SimpleNamespace(**{**vars(RESULT), "happened_at": NOW - timedelta(seconds=1)})
+
+    assert judge_outcome([ASKED, SAID, earlier]) == Outcome("answered")

@@ -142,7 +142,11 @@ def situations(draw) -> Gathered:
         branch=KEY.branch,
         judged=judged if draw(st.integers(0, 5)) else None,
         rules=("r" * draw(st.integers(1, 349)),),
-        context_sets={notes.text(): notes.several(5), "ports": notes.several(5)},
+        context_sets={
+            notes.text(): notes.several(5),
+            "ports": notes.several(5),
+            "files": notes.several(5),
+        },
         request=LastRequest("\n".join(["go on", *notes.several(3)]), "event", NOW),
         last_session=LastSession("codex", NOW, "answered at", environment=notes.text()),
         notes=WorkingNotes(
@@ -293,14 +297,15 @@ def test_everything_gathered_is_shown_or_listed_as_cut(gathered, limit):
 def test_context_sets_push_nothing_of_a_higher_rank_out(gathered):
     """With or without them, what counts more than they do stands as it did, if shortened.
 
-    Only the last line, which names what is left out, may take the room of the last two.
+    Only the last line, which names what is left out, may take the room of the last two. The set of
+    files stands among the files, which count more.
     """
     if gathered.judged is None:
         return
     total = budget.TOTALS[gathered.phase]
-    layouts = [
-        laid_out(variant, total) for variant in (gathered, replace(gathered, context_sets={}))
-    ]
+    files = {"files": gathered.context_sets["files"]}
+    variants = (gathered, replace(gathered, context_sets=files))
+    layouts = [laid_out(variant, total) for variant in variants]
     with_sets, without = [count_first_items(layout) for layout in layouts if layout]
 
     assert sum(without.values()) - sum(with_sets.values()) <= 2
@@ -344,7 +349,7 @@ def test_a_full_implementation_bundle_shows_something_of_every_section_that_coun
         ),
     )
     gathered = replace(
-        IMPLEMENTATION, judged=judged, rules=("r" * 347,), context_sets={"files": ["/r/a.md"] * 10}
+        IMPLEMENTATION, judged=judged, rules=("r" * 347,), context_sets={"endpoints": ["/r/a"] * 10}
     )
 
     layout = laid_out(gathered, 1_700)

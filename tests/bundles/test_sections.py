@@ -143,6 +143,7 @@ def test_without_sharing_a_bundle_has_only_local_sections():
     assert list(sections_by_name(FLAG_OFF)) == [
         "rules",
         "request",
+        "files",
         "context_sets",
         "recalled",
         "more",
@@ -166,7 +167,8 @@ def test_the_state_of_the_session_is_shown_without_sharing_too():
 
     assert texts(told, "next") == ["now: the retry of send() (src/levels.py)", "1. count the first"]
     assert texts(told, "blocked") == ["finance has not answered"]
-    assert texts(told, "files") == ["src/letters.py", "docs/spec.md"]
+    in_set = ["src/invoices/levels.py", "docs/adr/021-dunning.md"]
+    assert texts(told, "files") == [*in_set, "src/letters.py", "docs/spec.md"]
     assert texts(told, "environment") == ["ENVIRONMENT in the container"]
     assert texts(told, "notes") == ["| mood: good"]
     assert "decided" not in sections_by_name(told), "sharing gates decisions"

@@ -1,6 +1,8 @@
 """What code has seen by itself, in the document: graded, dated, branch-true, looked at again."""
 
 import os
+import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ import pytest
 from holdfast.bundles.model import LOST
 from holdfast.bundles.seen import choose_seen
 from holdfast.bundles.service import BundleService
+from holdfast.ground.frozen import replace
+from holdfast.observations.changes import KnownFile
 from holdfast.observations.digest import Digest, fold
 from holdfast.sessions.model import SessionEvent
 from holdfast.storage.journal import Journal
@@ -29,6 +33,10 @@ def make_event(sequence: int, kind: str, content: str = "", **parts: Any) -> Ses
 
 def look(*events: SessionEvent, branch: str = "main") -> Digest:
     return fold(Digest(branch=branch), events, lambda event: True)
+
+
+def name(files: Sequence[KnownFile]) -> list[str]:
+    return [file.path for file in files]
 
 
 def said(sequence: int, text: str) -> SessionEvent:
@@ -67,7 +75,7 @@ def test_what_was_learned_on_a_branch_shows_there(repo: Repo):
     there = choose_seen([digest], str(repo.folder), "feat")
     elsewhere = choose_seen([digest], str(repo.folder), "main")
 
-    assert (len(there.said), there.files, len(there.tasks)) == (1, ("a.py",), 1)
+    assert (len(there.said), name(there.files), len(there.tasks)) == (1, ["a.py"], 1)
     assert (elsewhere.said, elsewhere.files, elsewhere.tasks) == ((), (), ())
 
 
@@ -85,6 +93,24 @@ def test_it_shows_elsewhere_once_its_commit_is_in_the_history(repo: Repo):
     assert apart.said == ()
     assert [each.saying.text for each in merged.said] == ["No Redis."]
     assert [run.command for run in merged.failing] == ["pytest -q"]
+
+
+def test_what_is_not_committed_on_a_merged_branch_stays_there(repo: Repo):
+    """Also where an earlier commit of that branch was merged."""
+    repo.git("checkout", "-q", "-b", "other")
+    repo.commit("first")
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--no-ff", "--no-edit", "other")
+    later = timedelta(days=9_000)
+    events = [said(1, "Use 77 threads, never Kafka."), ran(2, "pytest", 1, FAILED), todos(3, "x")]
+    unmerged = look(*(replace(each, created_at=START + later) for each in events), branch="other")
+    earlier = look(*events, branch="other")
+
+    apart = choose_seen([unmerged], str(repo.folder), "main")
+    merged = choose_seen([earlier], str(repo.folder), "main")
+
+    assert (apart.said, apart.failing, apart.tasks) == ((), (), ())
+    assert [run.command for run in merged.failing] == ["pytest"]
 
 
 def test_a_commit_vouches_for_its_own_branch_only(repo: Repo):
@@ -154,9 +180,10 @@ def test_files_are_named_from_the_checkout_and_others_are_left_out(tmp_path: Pat
     paths = [tmp_path / "src" / "a.py", "/etc/passwd", "../other.py", "b.py", link / "c.py"]
     digest = look(*(edited(n, str(path)) for n, path in enumerate(paths, start=1)))
 
-    assert choose_seen([digest], str(tmp_path), "main").files == ("c.py", "b.py", "src/a.py")
-    assert choose_seen([digest], str(link), "main").files == ("c.py", "b.py", "src/a.py")
-    assert choose_seen([digest], None, "main").files == ("b.py",)
+    named = ["c.py", "b.py", "src/a.py"]
+    assert name(choose_seen([digest], str(tmp_path), "main").files) == named
+    assert name(choose_seen([digest], str(link), "main").files) == named
+    assert name(choose_seen([digest], None, "main").files) == ["b.py"]
 
 
 @pytest.mark.parametrize(
@@ -212,7 +239,8 @@ async def test_the_document_has_what_no_agent_has_noted(bundles, sessions):
 
     text = await read(bundles)
 
-    assert "pytest -q tests/test_retry.py → exit 1\n  > FAILED tests/test_retry.py" in text
+    failing = "pytest -q tests/test_retry.py → exit 1; changed since: retry.py"
+    assert f"{failing}\n  > FAILED tests/test_retry.py" in text
     assert "1 failed, 3 passed" not in text
     assert "NEXT 1. off by one (todos of " in text
     assert "  2. 409 is success\n" in text
@@ -222,6 +250,18 @@ async def test_the_document_has_what_no_agent_has_noted(bundles, sessions):
     assert "FILES src/retry.py (missing)" in text
     assert "WORKS HERE pytest -q (1 of 1)" in text
     assert "LAST PASS" in text
+
+
+async def test_a_check_that_passed_after_another_failed_was_the_last_run(bundles, sessions):
+    failed = ran(2, "pytest -q tests/a.py", 1, f"E   assert 9 == 8\n{FAILED}")
+    await store(sessions, said(1, "Run both."), failed, ran(3, "ruff check", 0))
+
+    text = await read(bundles)
+
+    assert re.search(r"^LAST RUN \S+ \S+ ruff check → passed, no edited file", text, re.MULTILINE)
+    failing = r"^NOT PASSED SINCE \S+ \S+ pytest -q tests/a\.py → exit 1\n  > E assert 9 == 8$"
+    assert re.search(failing, text, re.MULTILINE)
+    assert "LAST PASS" not in text
 
 
 async def test_an_unknown_end_never_reads_as_passed(bundles, sessions):
@@ -237,7 +277,7 @@ async def test_an_unknown_end_never_reads_as_passed(bundles, sessions):
 async def test_what_a_report_says_is_no_exit_code(bundles, sessions):
     await store(sessions, said(1, "go"), ran(2, "pytest || true", 0, "1 failed in 1s"))
 
-    assert "pytest || true → failed (its output says: 1 failed in 1s)" in await read(bundles)
+    assert "pytest || true → failed (its output says so)\n  > 1 failed in 1s" in await read(bundles)
 
 
 async def test_requests_whose_sentences_are_all_quoted_are_not_told_again(bundles, sessions):

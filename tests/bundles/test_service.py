@@ -197,12 +197,12 @@ async def test_without_sharing_the_bundle_is_local(local, sessions):
     assert [section.section.name for section in bundle.sections] == [
         "rules",
         "request",
-        "context_sets",
+        "files",
         "more",
     ]
     assert "HOLDFAST planning · acme/invoices · main · 2026-11-16 09:04Z" in bundle.text
     assert "Kept on this machine; not checked against any checkout." in bundle.text
-    assert "SET files: src/a.py" in bundle.text
+    assert "FILES src/a.py" in bundle.text
     assert "applet" not in bundle.text, "an offer to a person"
 
 

@@ -13,7 +13,7 @@ from holdfast.sessions.requests import has_substance, name_speaker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable
 
     from holdfast.sessions.model import Session, SessionEvent
     from holdfast.sessions.service import SessionService
@@ -24,7 +24,9 @@ REQUEST_CHARS = 4_000
 END_CHARS = 2_000  # of a longer one; together more than a bundle has room for
 REQUESTS_BEFORE = 10  # of each session, among which one of substance is looked for
 EVENTS_AT_END, ANSWER_CHARS = 40, 1_200
+EVENTS_AT_WORK = 1_000  # since the agent's last words, where it was at work
 EARLIER, EARLIER_CHARS = 6, 400  # requests before the last one, a line each
+MESSAGE = "model_message"
 NOTE = "system_event"  # of the client, such as a compaction: what was said before it stands
 
 
@@ -106,7 +108,7 @@ class RequestReader:
         """
         if request is None or has_substance(request.text):
             return None
-        found = await self._find_message(request.session_id, below=request.sequence)
+        found = await self._find_message(request.session_id, request.sequence)
         if found or before is None or before.session_id == request.session_id:
             return found
         return await self._find_message(before.session_id)
@@ -114,12 +116,12 @@ class RequestReader:
     async def find_answer(
         self, request: LastRequest | None, own_id: str | None
     ) -> LastAnswer | None:
-        """To the last request, where its session was left with one."""
+        """To the last request; where there is none yet, what the agent said on its way to it."""
         if request is None:
             return None
-        found = await self._find_message(request.session_id, after=request.sequence)
+        found = await self._find_words(request.session_id, after=request.sequence)
         for session_id in await self._list_continuations(request.session_id, own_id):
-            found = await self._find_message(session_id) or found
+            found = await self._find_words(session_id) or found
         return found
 
     async def _list_continuations(self, session_id: str, own_id: str | None) -> list[str]:
@@ -128,23 +130,40 @@ class RequestReader:
         since = thread[thread.index(session_id) + 1 :]
         return since[: since.index(own_id)] if own_id in since else since
 
-    async def _find_message(
-        self, session_id: str, *, after: int = 0, below: int | None = None
-    ) -> LastAnswer | None:
+    async def _find_message(self, session_id: str, below: int | None = None) -> LastAnswer | None:
         """The agent's own last words there; None where it was at work, or had not begun."""
-        events = await self.sessions.list_turn_events(
-            session_id, below, max_events=EVENTS_AT_END, max_chars=ANSWER_CHARS
-        )
-        last = _find_last(events)
-        if last is None or last.type != "model_message" or last.sequence < after:
+        last = next(iter(await self._list_newest(session_id, EVENTS_AT_END, below)), None)
+        if last is None or last.type != MESSAGE:
             return None
-        whole = (await self.sessions.get_event(last.id)).content
+        return await self._read_answer(last)
+
+    async def _find_words(self, session_id: str, *, after: int = 0) -> LastAnswer | None:
+        """The agent's own last words there; a turn that was cut off may have gone on since."""
+        for limit in (EVENTS_AT_END, EVENTS_AT_WORK):
+            newest = await self._list_newest(session_id, limit)
+            said = [each for each in newest if each.type == MESSAGE and each.sequence > after]
+            if said:
+                return await self._read_answer(said[0], is_answer=said[0] is newest[0])
+        return None
+
+    async def _list_newest(
+        self, session_id: str, limit: int, below: int | None = None
+    ) -> list[SessionEvent]:
+        """The newest first, without what a subagent and the client say, and what is only noted.
+
+        By when they happened: an answer may be stored before what its transcript has of the work.
+        """
+        events = await self.sessions.list_turn_events(
+            session_id, below, max_events=limit, max_chars=0
+        )
+        own = [event for event in events if not name_speaker(event.type, event.role, event.parts)]
+        own.sort(key=lambda event: event.happened_at)
+        return [event for event in reversed(own) if event.type != NOTE]
+
+    async def _read_answer(self, message: SessionEvent, *, is_answer: bool = True) -> LastAnswer:
+        """`is_answer`: nothing was done after it was said."""
+        whole = (await self.sessions.get_event(message.id)).content
         start = max(0, len(whole) - ANSWER_CHARS)
         at = find_space(whole, start) if start else 0
-        return LastAnswer(whole[at:], f"event {last.id}", last.happened_at, at)
-
-
-def _find_last(events: Sequence[SessionEvent]) -> SessionEvent | None:
-    """Without what a subagent and the client say, and what is only noted."""
-    own = [event for event in events if not name_speaker(event.type, event.role, event.parts)]
-    return next((event for event in reversed(own) if event.type != NOTE), None)
+        source = f"event {message.id}"
+        return LastAnswer(whole[at:], source, message.happened_at, at, is_answer=is_answer)

@@ -11,7 +11,6 @@ sections that are left out whole. Whatever is missing or shortened is a cut with
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
@@ -32,6 +31,7 @@ from holdfast.bundles.model import (
 )
 from holdfast.bundles.render import BETWEEN, render, write_head_line, write_legend
 from holdfast.errors import InvalidValueError
+from holdfast.ground import light_json as json
 from holdfast.ground.frozen import replace
 from holdfast.ground.text import ELLIPSIS, cut
 

@@ -22,7 +22,7 @@ _CLAUSE_END = compile_later(
     r"|(?=,\s(?:since|so|as(?! well)|which|where|hence|therefore|namely|whatever|even)\b)"
 )
 _TURNING = r"not|no|never|nor|only|just|even|mainly|partly|simply|merely"
-_TURNED = compile_later(rf"(?:\b(?:{_TURNING}|as|ever)|n't)$", re.IGNORECASE)
+_TURNED = compile_later(rf"(?:\b(?:{_TURNING}|and|or|but|as|ever)|n't)$", re.IGNORECASE)
 _LEFT_OVER = compile_later(
     rf"(?:[,;:]|\s(?:{_TURNING}|an?|the|and|or|but|of|to|in|into|on|at|by|for|with|from|as|than|"
     r"that|which|whichever|whose|when|where|while|because|before|after|if|so|is|are|was|were|be|it|"

@@ -16,6 +16,8 @@ from holdfast.bundles import outcomes
 from holdfast.bundles.asking import REQUEST_CHARS, RequestReader, make_request
 from holdfast.bundles.local_state import read_local_state
 from holdfast.bundles.model import (
+    CUT_OFF,
+    FILES,
     LOST,
     Gathered,
     LastRequest,
@@ -27,7 +29,7 @@ from holdfast.bundles.model import (
 )
 from holdfast.bundles.outcomes import Outcome, judge_outcome
 from holdfast.bundles.scratchpad import read_notes
-from holdfast.bundles.seen import choose_seen
+from holdfast.bundles.seen import Uncommitted, choose_seen, leave_out_files
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.off_loop import off_loop
 from holdfast.ground.text import cut
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
     Recall = Callable[..., Awaitable[Sequence[Any]]]
     IsRunning = Callable[[Session], bool]
     MayLook = Callable[[str], bool]
-    Observe = Callable[[SessionService, Sequence[Session]], Awaitable[Sequence[Digest]]]
+    Observe = Callable[[SessionService, Sequence[Session], str | None], Awaitable[Sequence[Digest]]]
     RecallNotes = Callable[[str, str, str | None, int], Sequence[Any]]
 
 PATHS_LOOKED_AT = 100
@@ -58,10 +60,11 @@ RECALLED = 20  # for each query; the room of a bundle decides how many are shown
 NO_RECEIPT = "b-0000"  # as long as the one that takes its place
 QUERY_CHARS = 500
 SESSIONS_LOOKED_AT, UNFINISHED, UNFINISHED_CHARS = 6, 2, 400
+SESSIONS_SEEN = 20  # in which code has seen something; one conversation may be several
 EVENTS_AT_END = 40  # among which is one of the session's own, and not of a subagent
 CAUSE_CHARS = 300
 # How the session before ended.
-ENDED, ANSWERED, CUT_OFF = "ended", "answered at", "cut off at"
+ENDED, ANSWERED = "ended", "answered at"
 WRITTEN, NOTED = "last event", "last note"  # without a request, and without events
 
 
@@ -77,6 +80,7 @@ class BundleRequest:
     continues: Session | None = None  # the session to continue from, where a caller names it
     has_sets: bool = True
     window: str | None = None  # KEPT or LOST, where it is known
+    kept: tuple[str, ...] = ()  # what a compaction has left in it
 
     @property
     def session_id(self) -> str | None:
@@ -110,7 +114,8 @@ class BundleRequest:
 class Gatherer:
     """`load` is the verb of workstreams, `recall` that of memories; `is_running` says whether a
     program is in a session, `may_look` whether a person has agreed that a checkout is looked at,
-    and `observe` what code has seen in sessions. `recall_notes` finds what other clients have noted
+    and `observe` what code has seen in sessions, with the working tree in which git may be asked.
+    `recall_notes` finds what other clients have noted
     themselves: query, worktree, client, limit.
     """
 
@@ -137,8 +142,10 @@ class Gatherer:
         repo, branch = await off_loop(_name_work, judged, local, wanted, earlier)
         notes = await self._read_notes(wanted, earlier, branch if judged else None)
         sets = _list_context_sets(reminding)
-        seen = await self._find_seen(wanted, earlier, branch)
-        paths = [*notes.in_progress, *notes.files, *sets.get("files", ()), *seen.files]
+        seen = await self._find_seen(wanted, earlier, branch, _list_uncommitted(judged, local))
+        seen = leave_out_files(seen, sets.get(FILES, ()), wanted.place)
+        seen_paths = [file.path for file in seen.files]
+        paths = [*notes.in_progress, *notes.files, *sets.get(FILES, ()), *seen_paths]
         return Gathered(
             now=self.now(),
             phase=wanted.phase,
@@ -160,6 +167,7 @@ class Gatherer:
             missing=await off_loop(_list_missing, paths, wanted.place),
             fence_key=self.fence_key,
             recalled=await self._recall(wanted, judged, request),
+            kept=wanted.kept,
         )
 
     async def _find_conversation(
@@ -343,22 +351,29 @@ class Gatherer:
         found = await self.sessions.list_notes(wanted.place, first, until=wanted.began_at)
         return read_notes(found, own_id=wanted.session_id, branch=branch)
 
-    async def _find_seen(self, wanted: BundleRequest, earlier: Session | None, branch: str) -> Seen:
+    async def _find_seen(
+        self,
+        wanted: BundleRequest,
+        earlier: Session | None,
+        branch: str,
+        uncommitted: Uncommitted | None,
+    ) -> Seen:
         """In the sessions of this place that the caller goes on with, its own where it has lost
-        what was said there.
+        what was said there. Without `uncommitted` git is not asked which files were changed.
         """
         if self.observe is None:
             return Seen()
         sessions = [earlier] if earlier else []
         if wanted.place:
-            active = await self.sessions.list_active_sessions(wanted.place, SESSIONS_LOOKED_AT)
+            active = await self.sessions.list_active_sessions(wanted.place, SESSIONS_SEEN)
             sessions += [each for each in active if wanted.is_past(each)]
         if wanted.session and wanted.window == LOST:
             sessions.append(wanted.session)
         different = {session.id: session for session in sessions}
         oldest_first = sorted(different.values(), key=lambda session: session.started_at)
-        digests = await self.observe(self.sessions, oldest_first)
-        return await off_loop(choose_seen, digests, wanted.place, branch)
+        asked = wanted.place if uncommitted else None
+        digests = await self.observe(self.sessions, oldest_first, asked)
+        return await off_loop(choose_seen, digests, wanted.place, branch, uncommitted)
 
     async def _recall(
         self, wanted: BundleRequest, judged: JudgedContext | None, request: LastRequest | None
@@ -419,6 +434,13 @@ def _name_work(
         branch = find_branch(wanted.worktree)
     repos = [known.repo for known in (wanted.session, earlier) if known and known.repo]
     return next(iter(repos), ""), branch or ""
+
+
+def _list_uncommitted(judged: JudgedContext | None, local: LocalState | None) -> Uncommitted | None:
+    """As it was just looked at; None where nobody agreed to that, or git could not say."""
+    if judged:
+        return Uncommitted(judged.uncommitted, judged.own_paths)
+    return Uncommitted(local.changed) if local else None
 
 
 def _list_missing(paths: Sequence[str], place: str | None) -> frozenset[str]:

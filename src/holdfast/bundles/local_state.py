@@ -9,7 +9,8 @@ from holdfast.bundles.model import LocalState
 from holdfast.errors import HoldfastError
 from holdfast.ground import git
 from holdfast.ground.git_history import count_commits_after
-from holdfast.ground.git_repository import NAMELESS
+from holdfast.ground.git_repository import NAMELESS, read_head
+from holdfast.ground.git_state import list_uncommitted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,15 +23,16 @@ def read_local_state(worktree: str, since: datetime | None) -> LocalState | None
         repository = git.find_repository(worktree)
         if repository is None:
             return None
-        state = git.read_state(repository)
-        commits = count_commits_after(repository, since) if since and state.head else 0
+        head = read_head(repository) or git.find_head(repository)
+        changed = list_uncommitted(repository, head)
+        commits = count_commits_after(repository, since) if since and head else 0
     except HoldfastError:
         return None
     return LocalState(
         repo="" if repository.repo.startswith(NAMELESS) else repository.repo,
         branch=repository.branch,
-        head=state.head or "",
-        changed=tuple(sorted(state.changed)),
+        head=head or "",
+        changed=tuple(changed),
         commits_since=commits,
         since=since,
     )

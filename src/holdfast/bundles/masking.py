@@ -38,6 +38,7 @@ def mask_quoted(gathered: Gathered) -> Gathered:
         recalled=tuple(
             replace(memory, text=_mask(memory.text, key)) for memory in gathered.recalled
         ),
+        kept=_mask(gathered.kept, key),
     )
 
 

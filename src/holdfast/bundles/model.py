@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from holdfast.observations.changes import KnownFile
     from holdfast.observations.digest import Decided, SeenRun, SeenSaying, Source
     from holdfast.observations.tasks import Task
     from holdfast.workstreams.model import JudgedContext
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 PHASES = ("planning", "implementation")
 # What a session that asks has of its own conversation: all of it, or nothing after a compaction.
 KEPT, LOST = "kept", "lost"
+FILES = "files"  # the context set that stands first among the files of a document
 OURS = "holdfast"  # the source of our own words
 LINE_CHARS = 200
 NARROW_CHARS = 115  # lines become shorter than this only where a clause ends
@@ -52,6 +54,9 @@ class LastRequest:
     sequence: int = 0  # of its event
 
 
+CUT_OFF = "cut off at"  # how a session ended, in the head of a document
+
+
 @dataclass(frozen=True)
 class LastAnswer:
     """How a message of the agent ends: what it asks and what is left to do stands there."""
@@ -60,6 +65,7 @@ class LastAnswer:
     source: str
     said_at: datetime
     at: int = 0  # where in the whole message the text begins
+    is_answer: bool = True  # nothing was done after it was said
 
 
 @dataclass(frozen=True)
@@ -131,13 +137,15 @@ class Seen:
     unclear: SeenRun | None = None  # the last check, where nothing says how it ended
     last_pass: SeenRun | None = None
     changed_since: tuple[str, ...] = ()  # files that changed after that
+    changed_since_failure: tuple[str, ...] = ()  # and after the check that failed last
     working: tuple[SeenRun, ...] = ()
     said: tuple[SeenSaying, ...] = ()  # the newest last
     decided: tuple[Decided, ...] = ()
     tasks: tuple[Task, ...] = ()
     more_tasks: int = 0
     tasks_source: Source | None = None
-    files: tuple[str, ...] = ()
+    files: tuple[KnownFile, ...] = ()  # that were changed
+    read: tuple[KnownFile, ...] = ()  # in several sessions
 
 
 @dataclass(frozen=True)
@@ -167,6 +175,7 @@ class Gathered:
     missing: frozenset[str] = frozenset()  # of the paths in sets and notes, those without a file
     fence_key: bytes = b""
     recalled: tuple[RecalledMemory, ...] = ()
+    kept: tuple[str, ...] = ()  # what the one who asks has in its window
 
 
 # --- sections -------------------------------------------------------------------------------------

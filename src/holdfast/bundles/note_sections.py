@@ -12,6 +12,7 @@ from datetime import datetime
 
 from holdfast.bundles.cuts import hold_back, list_cut_lines, list_section, list_shortened
 from holdfast.bundles.model import (
+    FILES,
     LINE_CHARS,
     STALE_SHOWN,
     Cut,
@@ -34,7 +35,7 @@ from holdfast.bundles.quoting import (
     write_line,
     write_path,
 )
-from holdfast.bundles.seen_sections import list_edited
+from holdfast.bundles.seen_sections import list_seen_files
 from holdfast.bundles.summary import SummaryParts, split_summary
 from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.patterns import compile_later
@@ -406,16 +407,20 @@ def _write_place_beside(evidence: JudgedEvidence, text: str) -> str:
 
 
 def make_files(judged: JudgedContext, gathered: Gathered) -> Section:
-    """Where to look: what is in progress, pointers, then the evidence of claims."""
+    """The set, what is in progress, pointers, then the evidence of claims and what was seen."""
     files = name_each_once([*list_noted_paths(gathered), *list_files(judged, own=True)])
     gone = _list_gone_files(judged)
-    present = dict.fromkeys(file.text for file in files if file.path not in gone)
+    first = list_set_files(gathered)
+    texts = {item.text for item in first}
+    others = [file for file in files if file.text not in texts]
+    present = dict.fromkeys(file.text for file in others if file.path not in gone)
     missing = dict.fromkeys(file.text for file in files if file.path in gone)
-    items = [Item(text, POINTER) for text in present if text]
-    items += list_edited(gathered, {file.path for file in files})
+    items = [*first, *(Item(text, POINTER) for text in present if text)]
+    items += list_seen_files(gathered, {file.path for file in files})
     gone_files = [Cut("files", text, POINTER, reason="the file is gone") for text in missing]
     long = list_shortened("files", [file.path for file in files], POINTER, PATH_CHARS)
-    return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=(*gone_files, *long))
+    cut = (*list_shortened_set_files(gathered), *gone_files, *long)
+    return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=cut)
 
 
 def name_each_once(files: Sequence[NotedFile]) -> list[NotedFile]:
@@ -424,10 +429,26 @@ def name_each_once(files: Sequence[NotedFile]) -> list[NotedFile]:
     return [file for file in files if file.text != file.path or file.path not in named]
 
 
+def list_set_files(gathered: Gathered) -> list[Item]:
+    """What a session was told to be reminded of comes first."""
+    texts = [write_path(gathered, path) for path in _list_set_paths(gathered)]
+    return [Item(text, gathered.context_source) for text in texts if text]
+
+
+def list_shortened_set_files(gathered: Gathered) -> tuple[Cut, ...]:
+    return list_shortened("files", _list_set_paths(gathered), gathered.context_source, PATH_CHARS)
+
+
+def _list_set_paths(gathered: Gathered) -> list[str]:
+    entries: Sequence[object] = gathered.context_sets.get(FILES, ())
+    return [entry for entry in entries if isinstance(entry, str)]
+
+
 def list_noted_paths(gathered: Gathered) -> list[NotedFile]:
-    """What the scratchpad names."""
+    """What the scratchpad names, and the set of files does not."""
     notes = gathered.notes
-    paths = [*notes.in_progress[1:], *notes.files]  # the first stands beside the task
+    noted = [*notes.in_progress[1:], *notes.files]  # the first stands beside the task
+    paths = [path for path in noted if path not in gathered.context_sets.get(FILES, ())]
     return [NotedFile(path, write_path(gathered, path)) for path in paths]
 
 

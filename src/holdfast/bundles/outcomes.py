@@ -47,8 +47,11 @@ class Outcome:
 
 
 def judge_outcome(events: Iterable[SessionEvent]) -> Outcome:
-    """By the last one of these, oldest first, that is of the session's own turn."""
-    found = [outcome for event in events if (outcome := _judge_event(event))]
+    """By the last one of these that is of the session's own turn, in the order in which they
+    happened: an answer may be stored before what its transcript has of the work.
+    """
+    ordered = sorted(events, key=lambda event: event.happened_at)
+    found = [outcome for event in ordered if (outcome := _judge_event(event))]
     return found[-1] if found else Outcome(CUT_OFF)
 
 

@@ -7,11 +7,11 @@ stays until another records the same field: a short session in between takes not
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 from holdfast.bundles.model import LIST_READ, WorkingNotes
 from holdfast.bundles.quoting import quote
+from holdfast.ground import light_json as json
 from holdfast.ground.frozen import dataclass, replace
 from holdfast.sessions.rules import HANDOFF, NEXT_STEPS, NOTED_FIELDS, NOTED_NAMES
 

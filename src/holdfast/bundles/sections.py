@@ -69,6 +69,7 @@ from holdfast.bundles.session_sections import (
     make_request,
     make_unfinished,
 )
+from holdfast.bundles.window import leave_out_kept, leave_out_lines, make_window
 from holdfast.ground.frozen import replace
 from holdfast.workstreams.entries import DECISION_STATUSES
 from holdfast.workstreams.model import CHECKLIST, JudgedContext
@@ -198,7 +199,10 @@ def lay_out(gathered: Gathered, total: int) -> tuple[Section, ...]:
 
 def make_sections(gathered: Gathered) -> tuple[Section, ...]:
     """The sections that have something to say, in the order in which they are read."""
-    listed = [_count_more(part, gathered) for part in _list_parts(gathered)]
+    window = make_window(gathered.kept)
+    lost, still_there = leave_out_kept(gathered, window)
+    counted = [_count_more(part, gathered) for part in _list_parts(lost)]
+    listed = [*(leave_out_lines(part, window) for part in counted), still_there]
     parts = [part for part in listed if part.title or part.items or part.gone]
     if not says_something(parts):
         parts.append(Section("nothing", NOTHING, pinned=True))
@@ -334,8 +338,11 @@ def _list_implementation(gathered: Gathered, judged: JudgedContext) -> list[Sect
 
 
 def _fill(noted: Section, seen: Section) -> Section:
-    """What was noted or proved; where nothing was, what code has seen by itself."""
-    return noted if noted.items else seen
+    """What was noted or proved; where nothing was, what code has seen by itself.
+
+    What is left out of the first is listed all the same.
+    """
+    return noted if noted.items else replace(seen, gone=(*noted.gone, *seen.gone))
 
 
 def _write_more(gathered: Gathered, kinds: frozenset[str]) -> str:

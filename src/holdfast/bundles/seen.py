@@ -2,8 +2,8 @@
 
 Branch-true: what was learned on a branch shows there, on a branch that began there, and elsewhere
 once a later commit of the same session on that branch is in the history of what is checked out.
-Everything is looked at again when it is shown: whether a file is still there, and whether something
-changed after a check passed.
+Everything is looked at again when it is shown: whether a file is still there and still changed, and
+whether something changed after a check passed. `observations.changes` decides which files count.
 """
 
 from __future__ import annotations
@@ -13,48 +13,66 @@ import os
 from holdfast.bundles.model import Seen
 from holdfast.errors import HoldfastError
 from holdfast.ground import git, git_refs
-from holdfast.ground.frozen import replace
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.git_history import list_newest_commits
+from holdfast.observations.changes import CheckoutFiles, list_changed, list_read
 from holdfast.observations.digest import Digest, merge
 from holdfast.observations.tasks import NO_TASKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from holdfast.ground.git_refs import GitPlace
+    from holdfast.observations.changes import KnownFile
     from holdfast.observations.digest import Observation, SeenFile, SeenRun, Source
 
 MAIN_BRANCHES = ("main", "master", "trunk", "develop")
 COMMITS_ASKED = 1_000  # in the history of HEAD; what is merged is new
-FAILING, WORKING, SAID, DECIDED, FILES, TASKS = 3, 6, 20, 10, 20, 20
+FAILING, WORKING, SAID, DECIDED, FILES, READ, TASKS = 3, 6, 20, 10, 20, 10, 20
+NEW_FILES, TIMES_READ = 1_000, 2_000
 
 
-def choose_seen(digests: Sequence[Digest], worktree: str | None, branch: str) -> Seen:
-    """From the oldest session on; asks git only about what was seen on another branch."""
-    merged = merge(_keep_reached(digests, worktree, branch))
+@dataclass(frozen=True)
+class Uncommitted:
+    """The tracked files of a checkout that differ from HEAD; `without` what is ours there."""
+
+    paths: tuple[str, ...]
+    without: tuple[str, ...] = ()
+
+
+def choose_seen(
+    digests: Sequence[Digest],
+    worktree: str | None,
+    branch: str,
+    uncommitted: Uncommitted | None = None,
+) -> Seen:
+    """From the oldest session on. Git is asked about what was seen on another branch and, where
+    something is known to be uncommitted or not, which files are new.
+    """
+    reached = _keep_reached(digests, worktree, branch)
+    merged = merge(reached)
+    changed = _list_changed_files(merged, worktree, uncommitted)
     working = merged.list_working()
+    failing = merged.list_failing()
     last_pass = next(iter(working), None)
+    last_failure = next(iter(failing), None)
     return Seen(
-        failing=tuple(merged.list_failing()[:FAILING]),
-        unclear=_find_unclear(merged),
+        failing=tuple(failing[:FAILING]),
+        unclear=merged.find_unclear(),
         last_pass=last_pass,
-        changed_since=_list_changed(merged.files, last_pass, worktree),
+        changed_since=list_changed_since(changed, last_pass, worktree),
+        changed_since_failure=list_changed_since(changed, last_failure, worktree),
         working=tuple(sorted(working, key=lambda run: -run.passed)[:WORKING]),
         said=merged.said[-SAID:],
         decided=merged.decided[-DECIDED:],
         tasks=merged.tasks.open[:TASKS],
         more_tasks=merged.tasks.more_open + max(0, len(merged.tasks.open) - TASKS),
         tasks_source=merged.tasks_source,
-        files=tuple(_name_files(merged.files, worktree)[:FILES]),
+        files=tuple(changed[:FILES]),
+        read=tuple(_list_read_files(reached, changed, worktree)[:READ]),
     )
-
-
-def _find_unclear(digest: Digest) -> SeenRun | None:
-    """The last check, where nothing says how it ended."""
-    last = next((run for run in reversed(digest.runs) if run.is_check), None)
-    return last if last and last.verdict == "unknown" else None
 
 
 # --- branches -------------------------------------------------------------------------------------
@@ -69,13 +87,27 @@ def _keep_reached(digests: Sequence[Digest], worktree: str | None, branch: str) 
         return list(digests)
     history = _list_history(worktree)
     bases = {name for name in others if _is_base(place, name, history)}
-    return [_leave_out(digest, {"", branch} | bases, history) for digest in digests]
+    until = {name: _find_merged(place, name) for name in bases if name not in MAIN_BRANCHES}
+    whole = {"", branch} | {name for name in bases if name in MAIN_BRANCHES}
+    return [_leave_out(digest, whole, until, history) for digest in digests]
+
+
+def _find_merged(place: GitPlace, branch: str) -> float:
+    """Up to when what was seen on a merged branch is in its last commit; never, if git is silent.
+
+    What came later is not committed there, or not merged.
+    """
+    move = git_refs.find_last_move(place.common_dir, branch)
+    return move.at + 1 if move else 0.0
 
 
 def _list_branches(digest: Digest) -> set[str]:
     seen: tuple[Observation, ...] = (
         *digest.runs,
         *digest.files,
+        *digest.read,
+        *digest.commands,
+        *digest.commits,
         *digest.said,
         *digest.decided,
     )
@@ -102,7 +134,9 @@ def _is_base(place: GitPlace, branch: str, history: Sequence[str]) -> bool:
     return tip in history[1:] or (tip in history[:1] and branch in MAIN_BRANCHES)
 
 
-def _leave_out(digest: Digest, branches: set[str], history: Sequence[str]) -> Digest:
+def _leave_out(
+    digest: Digest, branches: set[str], until: Mapping[str, float], history: Sequence[str]
+) -> Digest:
     """What was seen on another branch stays up to its last commit that HEAD has."""
     reached: dict[str, int] = {}
     for made in digest.commits:
@@ -110,7 +144,9 @@ def _leave_out(digest: Digest, branches: set[str], history: Sequence[str]) -> Di
             reached[made.source.branch] = made.source.sequence
 
     def is_kept(source: Source) -> bool:
-        return source.branch in branches or source.sequence <= reached.get(source.branch, 0)
+        if source.branch in branches or source.sequence <= reached.get(source.branch, 0):
+            return True
+        return source.at.timestamp() <= until.get(source.branch, 0.0)
 
     kept = digest
     if digest.tasks_source and not is_kept(digest.tasks_source):
@@ -119,6 +155,9 @@ def _leave_out(digest: Digest, branches: set[str], history: Sequence[str]) -> Di
         kept,
         runs=tuple(run for run in digest.runs if is_kept(run.source)),
         files=tuple(file for file in digest.files if is_kept(file.source)),
+        read=tuple(file for file in digest.read if is_kept(file.source)),
+        commands=tuple(each for each in digest.commands if is_kept(each.source)),
+        commits=tuple(each for each in digest.commits if is_kept(each.source)),
         said=tuple(each for each in digest.said if is_kept(each.source)),
         decided=tuple(each for each in digest.decided if is_kept(each.source)),
     )
@@ -127,14 +166,74 @@ def _leave_out(digest: Digest, branches: set[str], history: Sequence[str]) -> Di
 # --- files ----------------------------------------------------------------------------------------
 
 
-def _name_files(files: Sequence[SeenFile], worktree: str | None) -> list[str]:
-    """The ones that were edited last first, as they are named from the checkout; not others."""
-    found = []
-    for file in reversed(files):
-        path = _name_inside(file.path, worktree)
-        if path:
-            found.append(path)
-    return list(dict.fromkeys(found))
+def leave_out_files(seen: Seen, paths: Sequence[object], worktree: str | None) -> Seen:
+    """Without those that somebody has named, in whichever form."""
+    texts = [path for path in paths if isinstance(path, str)]
+    named = {_name_inside(path, worktree) for path in texts}.union(texts)
+    return replace(
+        seen,
+        files=tuple(file for file in seen.files if file.path not in named),
+        read=tuple(file for file in seen.read if file.path not in named),
+    )
+
+
+def _list_changed_files(
+    digest: Digest, worktree: str | None, uncommitted: Uncommitted | None
+) -> list[KnownFile]:
+    """The ones that were changed last first. What no tool has named leaves where it is gone."""
+    edited = _name_files(digest.files, worktree)
+    found = None
+    if worktree and uncommitted and (edited or digest.commands):
+        found = _look(worktree, uncommitted, {file.path for file in edited})
+    changed = reversed(list_changed(edited, digest.commits, digest.commands, found))
+    named = {file.path for file in edited}
+    return [file for file in changed if file.path in named or _is_file(file.path, worktree)]
+
+
+def _look(worktree: str, uncommitted: Uncommitted, named: set[str]) -> CheckoutFiles | None:
+    """None where git cannot say."""
+    from holdfast.ground.git_listing import list_files, read_times  # not where nothing was seen
+
+    place = git_refs.find_place(worktree)
+    try:
+        repository = git.find_repository(worktree)
+        if repository is None or place is None:
+            return None
+        listed = list_files(repository, named, NEW_FILES)
+    except HoldfastError:
+        return None
+    own = tuple(f"{path}/" for path in uncommitted.without)
+    new = [path for path in listed.new if not f"{path}/".startswith(own)]
+    paths = [path for path in (*uncommitted.paths, *new) if path.isprintable()]
+    return CheckoutFiles(
+        uncommitted=frozenset(uncommitted.paths),
+        tracked=listed.tracked,
+        times=read_times(worktree, paths[:TIMES_READ]),
+        moves=git_refs.list_head_moves(place.git_dir),
+    )
+
+
+def _list_read_files(
+    digests: Sequence[Digest], changed: Sequence[KnownFile], worktree: str | None
+) -> list[KnownFile]:
+    """The ones that were read last first, without those that are gone or were changed."""
+    often = list_read([_name_files(digest.read, worktree) for digest in digests])
+    known = {file.path for file in changed}
+    new = [file for file in reversed(often) if file.path not in known]
+    return [file for file in new if _is_file(file.path, worktree)]
+
+
+def _name_files(files: Sequence[SeenFile], worktree: str | None) -> list[SeenFile]:
+    """As they are named from the checkout; not others."""
+    named = [replace(file, path=_name_inside(file.path, worktree)) for file in files]
+    return [file for file in named if file.path]
+
+
+def _is_file(path: str, worktree: str | None) -> bool:
+    """Whether it is there, and no link leads out of the checkout."""
+    if worktree is None:
+        return False
+    return _name_inside(path, worktree) == path and os.path.isfile(os.path.join(worktree, path))
 
 
 def _name_inside(path: str, worktree: str | None) -> str:
@@ -147,15 +246,16 @@ def _name_inside(path: str, worktree: str | None) -> str:
     return "" if first in ("..", ".", ".git", "~") or ":" in first else name
 
 
-def _list_changed(
-    files: Sequence[SeenFile], last_pass: SeenRun | None, worktree: str | None
+def list_changed_since(
+    files: Sequence[SeenFile | KnownFile], run: SeenRun | None, worktree: str | None
 ) -> tuple[str, ...]:
-    """Of the files that sessions have edited, those that changed after a check had passed."""
-    if last_pass is None or worktree is None:
+    """Of the files that sessions have changed, those that changed after a check was run."""
+    if run is None or worktree is None:
         return ()
-    names = _name_files(files, worktree)
-    passed_at = last_pass.source.at
-    return tuple(name for name in names if _has_changed(os.path.join(worktree, name), passed_at))
+    inside = [_name_inside(file.path, worktree) for file in files]
+    names = dict.fromkeys(filter(None, inside))
+    ran_at = run.source.at
+    return tuple(name for name in names if _has_changed(os.path.join(worktree, name), ran_at))
 
 
 def _has_changed(path: str, since: datetime) -> bool:

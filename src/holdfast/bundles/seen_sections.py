@@ -27,15 +27,16 @@ from holdfast.ground.patterns import compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from holdfast.observations.changes import KnownFile
     from holdfast.observations.digest import Decided, SeenRun, SeenSaying, Source
     from holdfast.observations.tasks import Task
 
+LAST_RUN, FAILED = "LAST RUN", "NOT PASSED SINCE"
 OUTPUT_LINES = 3
 WORKS_SHOWN = 2
 CHANGED_NAMED, CHANGED_CHARS = 3, 25
 BECAUSE_CHARS = 80
 SAID_TO = {"answered": "asked", "denied": "denied", "stopped or denied": "stopped or denied"}
-EDITED = "session: it was edited there"
 
 # What a line that only counts is made of: `Ran 1 test in 0.002s`, `2 passed, 1 failed`.
 _COUNTS = compile_later(
@@ -50,24 +51,41 @@ _COUNTS = compile_later(
 
 
 def make_seen_run(gathered: Gathered) -> Section:
-    """The check that failed last and was not seen to pass since; else one of unknown end."""
+    """The check that failed last and was not seen to pass since; else one of unknown end.
+
+    Where another check passed after it, that one was the last run, and stands beside it.
+    """
     seen = gathered.seen
-    if seen.failing:
-        last, *others = seen.failing
-        also = [_write_failing(run) for run in others]
-        return Section("last_run", "", (*also, *_write_run(last, gathered.now)))
-    if seen.unclear:
-        return Section("last_run", "", (_write_head(seen.unclear, gathered.now),))
-    return Section("last_run", "")
+    if not seen.failing:
+        unclear = [seen.unclear] if seen.unclear else []
+        heads = [_write_head(run, LAST_RUN, gathered.now, _describe_end(run)) for run in unclear]
+        return Section("last_run", "", tuple(heads))
+    last, *others = seen.failing
+    also = [_write_failing(run) for run in others]
+    if not _is_pass_newer(gathered):
+        return Section("last_run", "", (*also, *_write_run(last, LAST_RUN, gathered)))
+    passed = _write_pass(gathered, LAST_RUN, " → passed")
+    return Section("last_run", "", (*passed, *also, *_write_run(last, FAILED, gathered)))
 
 
-def _write_run(run: SeenRun, now: datetime) -> list[Item]:
-    """With the lines of its output that say most."""
+def _is_pass_newer(gathered: Gathered) -> bool:
+    """Whether another check has passed since the one failed that is shown as failing."""
+    seen = gathered.seen
+    if not seen.failing or seen.last_pass is None:
+        return False
+    return seen.last_pass.source.at > seen.failing[0].source.at
+
+
+def _write_run(run: SeenRun, lead: str, gathered: Gathered) -> list[Item]:
+    """With what changed since, and the lines of its output that say most."""
     source = name_event(run.source)
     quoted = [quote(line, TEXT_CHARS) for line in run.output]
     lines = choose_output([line for line in quoted if line])
     shown = [Item(write_line("  > ", line), source, is_prose=True) for line in lines]
-    return [_write_head(run, now), *shown]
+    changed = gathered.seen.changed_since_failure
+    end = " → failed (its output says so)" if run.by == "reported" and shown else _describe_end(run)
+    end += f"; {_describe_changes(changed)}" if changed else ""
+    return [_write_head(run, lead, gathered.now, end), *shown]
 
 
 def choose_output(lines: Sequence[str]) -> Sequence[str]:
@@ -77,9 +95,9 @@ def choose_output(lines: Sequence[str]) -> Sequence[str]:
     return end or telling[-1:] or lines[-1:]
 
 
-def _write_head(run: SeenRun, now: datetime) -> Item:
-    lead = f"LAST RUN {format_moment(run.source.at, now)} "
-    return Item.with_end(lead + _write_command(run), _describe_end(run), name_event(run.source))
+def _write_head(run: SeenRun, lead: str, now: datetime, end: str) -> Item:
+    text = f"{lead} {format_moment(run.source.at, now)} {_write_command(run)}"
+    return Item.with_end(text, end, name_event(run.source))
 
 
 def _write_failing(run: SeenRun) -> Item:
@@ -97,14 +115,19 @@ def _describe_end(run: SeenRun) -> str:
 
 
 def make_seen_pass(gathered: Gathered) -> Section:
-    """The check that passed last, and what has changed since."""
+    """The check that passed last, and what has changed since, where it does not stand above."""
+    if _is_pass_newer(gathered):
+        return Section("last_pass", "")
+    return Section("last_pass", "", tuple(_write_pass(gathered, "LAST PASS")))
+
+
+def _write_pass(gathered: Gathered, lead: str, end: str = "") -> list[Item]:
     run = gathered.seen.last_pass
     if run is None:
-        return Section("last_pass", "")
-    at = format_moment(run.source.at, gathered.now)
-    end = f", {_describe_changes(gathered.seen.changed_since)}"
-    item = Item.with_end(f"LAST PASS {at} {_write_command(run)}", end, name_event(run.source))
-    return Section("last_pass", "", (item,))
+        return []
+    text = f"{lead} {format_moment(run.source.at, gathered.now)} {_write_command(run)}"
+    end += f", {_describe_changes(gathered.seen.changed_since)}"
+    return [Item.with_end(text, end, name_event(run.source))]
 
 
 def _describe_changes(paths: Sequence[str]) -> str:
@@ -206,7 +229,12 @@ def _write_todo(task: Task) -> str:
 # --- files ----------------------------------------------------------------------------------------
 
 
-def list_edited(gathered: Gathered, known: Collection[str]) -> list[Item]:
-    """Those that no note names, the one that was edited last first."""
-    paths = [path for path in gathered.seen.files if path not in known]
-    return [Item(write_path(gathered, path), EDITED) for path in paths]
+def list_seen_files(gathered: Gathered, known: Collection[str]) -> list[Item]:
+    """Those that no note names: what was changed last first, then what was read again and again."""
+    files = [*gathered.seen.files, *gathered.seen.read]
+    new = [file for file in files if file.path not in known]
+    return [Item(write_path(gathered, file.path), _name_file_source(file)) for file in new]
+
+
+def _name_file_source(file: KnownFile) -> str:
+    return f"{name_event(file.source)}: {file.how}"

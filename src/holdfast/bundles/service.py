@@ -142,13 +142,15 @@ class BundleService:
         continues: str | None = None,
         has_sets: bool = True,
         window: str | None = None,
+        kept: Sequence[str] = (),
         keeps_receipt: bool = False,
         keeps_empty: bool = True,
     ) -> Bundle:
         """A new bundle with its receipt; for a session the same bytes again while they are true.
 
         `continues` names the session to continue from, where that is not the last one here;
-        `window` says what the session that asks has of its own conversation.
+        `window` says what the session that asks has of its own conversation, and `kept` what it has
+        word for word after a compaction.
 
         A store that is busy keeps nobody from reading: then the receipt is left out, unless it must
         be kept because it is needed later. One that says nothing, and so is handed to no model,
@@ -167,6 +169,7 @@ class BundleService:
             continues=await self._get_session(continues),
             has_sets=has_sets,
             window=window,
+            kept=tuple(kept),
         )
         draft = await self._make_draft(wanted, total)
         if not keeps_empty and not sections.says_something(draft.sections):

@@ -8,6 +8,8 @@ from datetime import datetime
 from holdfast.bundles.cuts import list_cut_lines, list_section, list_shortened
 from holdfast.bundles.model import (
     CONTINUED,
+    CUT_OFF,
+    FILES,
     LINE_CHARS,
     Cut,
     Gathered,
@@ -17,7 +19,12 @@ from holdfast.bundles.model import (
     RecalledMemory,
     Section,
 )
-from holdfast.bundles.note_sections import describe_age, list_noted_paths
+from holdfast.bundles.note_sections import (
+    describe_age,
+    list_noted_paths,
+    list_set_files,
+    list_shortened_set_files,
+)
 from holdfast.bundles.quotation import BROKEN, SAME_LINE, quote_end, quote_pieces
 from holdfast.bundles.quoting import (
     PROSE_CHARS,
@@ -30,7 +37,7 @@ from holdfast.bundles.quoting import (
     write_line,
     write_path,
 )
-from holdfast.bundles.seen_sections import list_edited
+from holdfast.bundles.seen_sections import list_seen_files
 from holdfast.ground.frozen import replace
 
 BLOCKED = "BLOCKED "  # stands on the line of the first item
@@ -47,7 +54,8 @@ def make_request(gathered: Gathered) -> Section:
 
 def make_before(gathered: Gathered) -> Section:
     """What a request goes on with that says little by itself."""
-    return _quote_request("before", "BEFORE IT", gathered.before, gathered.now)
+    title = "BEFORE IT" if gathered.request else "BEFORE THE LAST REQUEST"
+    return _quote_request("before", title, gathered.before, gathered.now)
 
 
 def _quote_request(name: str, title: str, request: LastRequest | None, now: datetime) -> Section:
@@ -63,12 +71,21 @@ def _quote_request(name: str, title: str, request: LastRequest | None, now: date
 
 def make_question(gathered: Gathered) -> Section:
     """How the message ends that a request replies to which says little by itself."""
-    return _quote_answer("question", "IT REPLIES TO", gathered.question, gathered.now)
+    title = "IT REPLIES TO" if gathered.request else "THE LAST REQUEST REPLIES TO"
+    return _quote_answer("question", title, gathered.question, gathered.now)
 
 
 def make_answer(gathered: Gathered) -> Section:
-    """How the answer ends that the session was left with."""
-    return _quote_answer("answer", "ITS ANSWER", gathered.answer, gathered.now)
+    """How the answer ends that the session was left with, or what was said before it worked on."""
+    return _quote_answer("answer", _name_answer(gathered), gathered.answer, gathered.now)
+
+
+def _name_answer(gathered: Gathered) -> str:
+    """What was said before a turn was cut off answers nothing, even if nothing followed it."""
+    is_cut_off = bool(gathered.last_session and gathered.last_session.end == CUT_OFF)
+    if gathered.answer and (is_cut_off or not gathered.answer.is_answer):
+        return "LAST WORDS"
+    return "ITS ANSWER" if gathered.request else "LAST ANSWER"
 
 
 def _quote_answer(name: str, title: str, answer: LastAnswer | None, now: datetime) -> Section:
@@ -136,14 +153,16 @@ def make_environment(gathered: Gathered) -> Section:
 
 
 def make_noted_files(gathered: Gathered) -> Section:
-    """Where there are no notes in the repository; then what was edited."""
+    """Where there are no notes in the repository: the set, then what was noted and seen."""
     notes = gathered.notes
+    items = list_set_files(gathered)
     files = list_noted_paths(gathered)
-    items = [Item(file.text, notes.source) for file in files]
-    gone = list_cut_lines("files", zip([file.path for file in files], items, strict=True))
-    known = {file.path for file in files}
-    items += list_edited(gathered, known)
-    return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=gone)
+    noted = [Item(file.text, notes.source) for file in files]
+    gone = list_cut_lines("files", zip([file.path for file in files], noted, strict=True))
+    items += noted
+    items += list_seen_files(gathered, {file.path for file in files})
+    cut = (*list_shortened_set_files(gathered), *gone)
+    return list_section("files", "FILES", items, lead=" ", joined=" · ", gone=cut)
 
 
 def make_other_notes(gathered: Gathered) -> Section:
@@ -156,10 +175,11 @@ def make_other_notes(gathered: Gathered) -> Section:
 
 
 def make_context_sets(gathered: Gathered) -> Section:
-    """Each set on a line of its own; what is not text is not shown."""
+    """Each set on a line of its own, but for that of files; what is not text is not shown."""
     items = []
     gone: tuple[Cut, ...] = ()
-    for name in sorted(gathered.context_sets):
+    names = [name for name in gathered.context_sets if name != FILES]
+    for name in sorted(names):
         entries = gathered.context_sets[name]
         item = Item(_write_set(gathered, name, entries), gathered.context_source)
         if item.text:

@@ -8,11 +8,11 @@ written again, only shown.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import canonical
+from holdfast.ground import light_json as json
 from holdfast.ground.frozen import dataclass, field, replace
 from holdfast.ground.light_typing import NamedTuple
 from holdfast.workstreams.entries import ContextFields

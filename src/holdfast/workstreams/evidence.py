@@ -204,6 +204,7 @@ class EvidenceJudgement:
     why: str = ""
 
 
+NO_SYMBOL, SYMBOL_EDITED = "there is no such symbol", "the symbol was edited"
 NOT_COMPARED = EvidenceJudgement("changed", why="it was not compared")
 
 
@@ -380,11 +381,11 @@ def judge_evidence(evidence: Evidence, file: FileText | None) -> EvidenceJudgeme
 def _judge_symbol(evidence: Evidence, name: str, file: FileText) -> EvidenceJudgement:
     now = file.read_symbol(name)
     if now is None:
-        return EvidenceJudgement("gone", why="there is no such symbol")
+        return EvidenceJudgement("gone", why=NO_SYMBOL)
     if isinstance(now, UnreadableSource):
         return EvidenceJudgement("changed", why=f"the file {now.why}")
     if not _is_same(evidence, now, file):
-        return EvidenceJudgement("changed", now.lines, "the symbol was edited")
+        return EvidenceJudgement("changed", now.lines, SYMBOL_EDITED)
     if now.lines != evidence.lines:
         return EvidenceJudgement("moved", now.lines)
     return EvidenceJudgement("ok", now.lines)

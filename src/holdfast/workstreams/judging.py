@@ -68,7 +68,9 @@ def judge(
     default = git.find_default_branch(checkout.repository)
     claims = [judge_claim(checkout, claim, runs) for claim in context.ledger]
     decisions = [JudgedDecision(decision) for decision in context.decisions]
-    staleness = _judge_staleness(checkout, context, state)
+    # Compared with another commit, it also has what was committed since.
+    now = state if state.base == state.head else checkout.find_state()
+    staleness = _judge_staleness(checkout, context, state, set(now.changed))
     if checkout.effort.refusals > refusals:
         context = replace(context, notes=(*context.notes, TOO_MUCH))
     return JudgedContext(
@@ -80,6 +82,8 @@ def judge(
         tree=state.contents_id,
         rules=_list_pinned_rules(checkout, context.phase, default),
         proofs=tuple(proofs),
+        uncommitted=tuple(sorted(now.changed)),
+        own_paths=tuple(checkout.files.list_own_paths()),
     )
 
 
@@ -119,13 +123,12 @@ def make_checkpoint(checkout: Checkout, context: RepoContext, state: git.TreeSta
 # --- the summary ----------------------------------------------------------------------------------
 
 
-def _judge_staleness(checkout: Checkout, context: RepoContext, state: git.TreeState) -> Staleness:
+def _judge_staleness(
+    checkout: Checkout, context: RepoContext, state: git.TreeState, uncommitted: set[str]
+) -> Staleness:
     """`state` is compared with the checkpoint's commit where that is its `base`."""
     then = context.checkpoint.git_head
     is_known = then is not None and state.base == then
-    uncommitted = state.changed
-    if state.base != state.head:
-        uncommitted = checkout.find_state().changed
     changed: set[str] | None = None
     commits: int | None = None
     if is_known:
@@ -135,9 +138,7 @@ def _judge_staleness(checkout: Checkout, context: RepoContext, state: git.TreeSt
     if context.summary is None:
         commits = _count_commits(checkout, context.head, state)
     else:
-        noted = _list_noted_changes(
-            checkout, context, changed=changed, uncommitted=set(uncommitted)
-        )
+        noted = _list_noted_changes(checkout, context, changed=changed, uncommitted=uncommitted)
     return judge_staleness(
         context,
         tree=state.contents_id,

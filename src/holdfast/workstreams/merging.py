@@ -6,10 +6,10 @@ two does not matter.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 
 from holdfast.errors import shown
+from holdfast.ground import light_json as json
 from holdfast.ground.frozen import dataclass, fields, replace
 from holdfast.ground.light_typing import TypeVar
 from holdfast.ground.patterns import compile_later

@@ -384,6 +384,8 @@ class JudgedContext:
     inherited: Inherited = Inherited()
     # What was not written on this machine, of the fields whose entries have no mark of their own.
     of_others: ContextFields = field(default_factory=ContextFields)
+    uncommitted: tuple[str, ...] = ()  # tracked files that differ from HEAD
+    own_paths: tuple[str, ...] = ()  # where notes are kept, which are not among them
 
     @property
     def has_notes(self) -> bool:

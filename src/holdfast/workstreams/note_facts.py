@@ -7,7 +7,6 @@ at; where one could not be (a submodule, a sparse tree, more than the limit), no
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from functools import cached_property
 
 from holdfast.errors import HoldfastError
 from holdfast.ground import git_past
+from holdfast.ground import light_json as json
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.errors import FileMissingError, PathOutsideError
 from holdfast.ground.frozen import dataclass
@@ -68,14 +68,20 @@ class NamedIn:
         return (name.text for name in self.names if name.kind == kind)
 
 
-def gather_facts(repository: Repository, named: Sequence[NamedIn]) -> RepositoryFacts:
+def gather_facts(
+    repository: Repository, named: Sequence[NamedIn], without: Collection[str] = ()
+) -> RepositoryFacts:
+    """`without`: files that count as missing."""
     tracked = git_past.list_tracked(repository)
-    tree = TreeNames(repository.root, tracked, git_past.list_untracked(repository))
+    untracked = git_past.list_untracked(repository)
+    tree = TreeNames(repository.root, tracked, untracked, without)
     baselines = _Baselines(repository, named)
     known, lost = _look_for_symbols(repository, tree, named, baselines)
+    past = git_past.find_past(repository, _list_missing(tree, named))
     return RepositoryFacts(
         tree=tree,
-        past=git_past.find_past(repository, _list_missing(tree, named)),
+        past=past,
+        built=_find_built(repository, tree, list(past)),
         known_words=known,
         lost_words=lost,
         places=_judge_places(repository, tree, named, baselines),
@@ -97,6 +103,20 @@ def _list_missing(tree: TreeNames, named: Iterable[NamedIn]) -> list[str]:
                 for path in located:
                     missing[path] = missing.get(path, False) or name.is_sure
     return sorted(missing, key=lambda path: not missing[path])
+
+
+def _find_built(repository: Repository, tree: TreeNames, paths: Sequence[str]) -> frozenset[str]:
+    """Of missing files those that a build may make again."""
+    ignored = git_past.find_ignored(repository, paths)
+    if len(ignored) == len(paths):
+        return ignored
+    makefiles = _read_all(ConfinedRoot(repository.root), tree, MAKEFILES) or {}
+    made = {
+        os.path.normpath(os.path.join(os.path.dirname(path), name))
+        for path, text in makefiles.items()
+        for name in _list_names(text)
+    }
+    return ignored | made.intersection(paths)
 
 
 # --- earlier states -------------------------------------------------------------------------------
@@ -154,17 +174,19 @@ class _Baselines:
 
 def _look_for_symbols(
     repository: Repository, tree: TreeNames, named: Sequence[NamedIn], baselines: _Baselines
-) -> tuple[frozenset[str], frozenset[str]]:
-    """The words that are in a file now, and those that were defined in one and are in none."""
+) -> tuple[frozenset[str], Mapping[str, str]]:
+    """The words that are in a file now, and those that were defined in one (by path) and are in
+    none.
+    """
     texts = {text for source in named for text in source.list_texts(SYMBOL)}
     wanted = {part for text in texts for part in split_symbol(text)}
     if not wanted:
-        return frozenset(), frozenset()
+        return frozenset(), {}
     own = {os.path.relpath(os.path.realpath(source.file), tree.root) for source in named}
     missing, is_whole = _remove_found(tree, wanted, own)
     known = frozenset(wanted - missing)
     if not is_whole or not missing:
-        return known, frozenset()
+        return known, {}
     candidates = sorted(missing)[:MOST_LOST]
     return known, _find_defined(repository, candidates, baselines, own)
 
@@ -204,19 +226,21 @@ def _find_defined(
     words: Sequence[str],
     baselines: _Baselines,
     without: Collection[str],
-) -> frozenset[str]:
-    """Those that an earlier state defines. Only what differs from now can hold one of them."""
+) -> Mapping[str, str]:
+    """Those that an earlier state defines, with the file that did. Only what differs from now can
+    hold one of them.
+    """
     left = {word.encode("utf-8", "surrogateescape") for word in words}
-    found: set[bytes] = set()
+    found: dict[bytes, str] = {}
     blobs = git_past.list_old_blobs(repository, baselines.list_all())
     ids = [blob for blob, path in blobs.items() if path not in without]
-    for _, data in git_past.read_objects(repository, ids, OLD_BYTES):
+    for blob, data in git_past.read_objects(repository, ids, OLD_BYTES):
         present = _find_words(data, left)
-        found |= {word for word in present if _defines(data, word)}
-        left -= found
+        found |= {word: blobs[blob] for word in present if _defines(data, word)}
+        left -= found.keys()
         if not left:
             break
-    return frozenset(word.decode("utf-8", "surrogateescape") for word in found)
+    return {word.decode("utf-8", "surrogateescape"): path for word, path in found.items()}
 
 
 def _defines(data: bytes, word: bytes) -> bool:
@@ -313,15 +337,15 @@ def _list_commands(
     return CommandFacts(targets, scripts)
 
 
-def _read_all(root: ConfinedRoot, tree: TreeNames, names: Sequence[str]) -> list[str] | None:
-    """None where one of them cannot be read, or where there are too many."""
+def _read_all(root: ConfinedRoot, tree: TreeNames, names: Sequence[str]) -> dict[str, str] | None:
+    """By path; None where one of them cannot be read, or where there are too many."""
     paths = sorted(path for path in tree.files if os.path.basename(path) in names)
     if len(paths) > MOST_BUILD_FILES:
         return None
-    texts = []
+    texts = {}
     for path in paths:
         try:
-            texts.append(root.read(path, max_bytes=FILE_BYTES).data.decode())
+            texts[path] = root.read(path, max_bytes=FILE_BYTES).data.decode()
         except FileMissingError:
             continue
         except (HoldfastError, ValueError):
@@ -329,19 +353,24 @@ def _read_all(root: ConfinedRoot, tree: TreeNames, names: Sequence[str]) -> list
     return texts
 
 
-def _list_targets(texts: Sequence[str] | None) -> frozenset[str] | None:
+def _list_targets(texts: Mapping[str, str] | None) -> frozenset[str] | None:
     """None where a target may come from elsewhere."""
-    if not texts or any(_OPEN_MAKE.search(text) for text in texts):
+    if not texts or any(_OPEN_MAKE.search(text) for text in texts.values()):
         return None
-    names = {name for text in texts for line in _TARGETS.findall(text) for name in line.split()}
+    names = {name for text in texts.values() for name in _list_names(text)}
     return None if any("$" in name for name in names) else frozenset(names)
 
 
-def _list_scripts(texts: Sequence[str] | None) -> frozenset[str] | None:
+def _list_names(text: str) -> list[str]:
+    """The targets that a Makefile names."""
+    return [name for line in _TARGETS.findall(text) for name in line.split()]
+
+
+def _list_scripts(texts: Mapping[str, str] | None) -> frozenset[str] | None:
     if not texts:
         return None
     found: set[str] = set()
-    for text in texts:
+    for text in texts.values():
         try:
             package = json.loads(text)
         except (ValueError, RecursionError):

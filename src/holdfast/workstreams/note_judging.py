@@ -16,7 +16,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from holdfast.ground.frozen import dataclass, field
 from holdfast.ground.git_past import PastFile, TrackedFiles
 from holdfast.ground.patterns import compile_later
-from holdfast.workstreams.evidence import EvidenceJudgement
+from holdfast.ground.removal import speaks_of_removal
+from holdfast.workstreams.evidence import NO_SYMBOL, SYMBOL_EDITED, EvidenceJudgement
 from holdfast.workstreams.note_text import COMMAND, PATH, PLACE, SYMBOL, ClientNote, NamedThing
 
 WORST_FIRST = ("gone", "changed", "moved", "ok", "said")
@@ -25,12 +26,6 @@ COMMIT_CHARS = 7
 OWN_FOLDER = "memory"  # of a client for one repository; other files outside of it are for all
 UNCOMMITTED = "deleted here, not committed yet"
 
-_REMOVAL = compile_later(
-    r"\b(?:remov|delet|renam|replac|deprecat|obsolet|supersed|migrat(?:ed|ion)|split into|"
-    r"merged into|dropped|gone\b|former|legacy|no longer|any ?more\b|used to|moved|instead of|"
-    r"(?:never|not) (?:create|add|commit))",
-    re.IGNORECASE,
-)
 _PARTS = compile_later(r"\.|::|#")
 _SCRIPT_RUNNERS = ("npm", "pnpm", "yarn")
 
@@ -49,8 +44,10 @@ class RepositoryFacts:
 
     tree: TreeNames
     past: Mapping[str, PastFile] = field(default_factory=dict)
+    built: frozenset[str] = frozenset()  # missing, and ignored by git or made by a Makefile
     known_words: frozenset[str] = frozenset()  # in a file now
-    lost_words: frozenset[str] = frozenset()  # defined in a file earlier, and in none now
+    # Defined in a file earlier, with its path, and in none now.
+    lost_words: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[tuple[str, str], EvidenceJudgement] = field(default_factory=dict)
     commands: CommandFacts = CommandFacts()
 
@@ -95,9 +92,17 @@ class CheckedNote:
 class TreeNames:
     """The files and folders of a checkout, found by their whole path or by its end."""
 
-    def __init__(self, root: str, tracked: TrackedFiles, untracked: Iterable[str] = ()):
+    def __init__(
+        self,
+        root: str,
+        tracked: TrackedFiles,
+        untracked: Iterable[str] = (),
+        without: Collection[str] = (),
+    ):
+        """`without`: files that count as missing if git does not know them: made a moment ago."""
         self.root, self.tracked = root, tracked
-        self.files = {*tracked.paths, *untracked}
+        self.without = frozenset(without) - tracked.paths
+        self.files = {*tracked.paths, *untracked} - self.without
         self.folders: set[str] = set(tracked.submodules)
         self._by_name: dict[str, list[str]] = {}
         for path in self.files:
@@ -125,7 +130,7 @@ class TreeNames:
         """The path itself, or the one that ends so; a deleted file of the index is not there."""
         if path in self.tracked.left_out or path in self.folders:
             return path
-        if os.path.lexists(os.path.join(self.root, path)):
+        if path not in self.without and os.path.lexists(os.path.join(self.root, path)):
             return path
         if path in self.files:
             return None
@@ -162,7 +167,7 @@ def judge_note(
         checked = _judge_name(name, facts, file, folder)
         if checked and not _is_judged(checked, judged):
             judged.append(checked)
-    if _REMOVAL.search(note.words):
+    if speaks_of_removal(note.words):
         judged = [_excuse(name) for name in judged]
     return CheckedNote(file, title, written_at, note, tuple(judged))
 
@@ -206,6 +211,8 @@ def _judge_path(name: NamedThing, facts: RepositoryFacts, folder: str | None) ->
         found = facts.tree.find(path)
         if found:
             return CheckedName(PATH, name.text, "ok", paths=(found,))
+    if not facts.built.isdisjoint(located):
+        return CheckedName(PATH, name.text, "said", "a build makes it, or git ignores it")
     for path in located:
         past = facts.past.get(path)
         if past and not facts.tree.is_elsewhere(path):
@@ -227,7 +234,8 @@ def _judge_symbol(name: NamedThing, facts: RepositoryFacts) -> CheckedName:
     parts = split_symbol(name.text)
     lost = [part for part in parts if part in facts.lost_words]
     if lost:
-        return CheckedName(SYMBOL, name.text, "gone", f"{lost[-1]} is in no file any more")
+        why, was_in = f"{lost[-1]} is in no file any more", facts.lost_words[lost[-1]]
+        return CheckedName(SYMBOL, name.text, "gone", why, paths=(was_in,))
     if all(part in facts.known_words for part in parts):
         return CheckedName(SYMBOL, name.text, "ok")
     return CheckedName(SYMBOL, name.text, "said", "it was not found in earlier files either")
@@ -331,22 +339,13 @@ def list_stale(notes: Iterable[CheckedNote]) -> list[CheckedNote]:
     return sorted(stale, key=lambda note: WORST_FIRST.index(note.verdict))
 
 
-def find_stale_notes(
-    notes: Iterable[CheckedNote], path: str, symbols: Collection[str] = ()
-) -> list[CheckedNote]:
-    """The stale notes that concern an edit of a file (its path from the top) or of symbols.
+def list_told_names(note: CheckedNote) -> list[CheckedName]:
+    """The stale names that an edit can concern, and of which the judgement is sure.
 
-    A note concerns the file where it names it, or names what became this file; and a symbol where
-    it names it or a part of it.
+    Not commands, which are in no file of their own, and not lines: numbers change with every edit.
     """
-    wanted = {part for symbol in symbols for part in split_symbol(symbol)}
-    return [note for note in list_stale(notes) if _concerns(note, path, wanted)]
+    return [name for name in note.stale_names if name.kind in (PATH, SYMBOL) or _is_sure(name)]
 
 
-def _concerns(note: CheckedNote, path: str, symbols: Collection[str]) -> bool:
-    for name in note.names:
-        if path in name.paths or path == name.now:
-            return True
-        if name.kind in (SYMBOL, PLACE) and not set(symbols).isdisjoint(split_symbol(name.text)):
-            return True
-    return False
+def _is_sure(name: CheckedName) -> bool:
+    return name.kind == PLACE and name.why in (NO_SYMBOL, SYMBOL_EDITED)

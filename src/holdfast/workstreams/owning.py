@@ -6,10 +6,10 @@ was seen being written here; everything else is shown as the words of others. Pu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 
 from holdfast.ground import canonical
+from holdfast.ground import light_json as json
 from holdfast.ground.frozen import dataclass, field, replace
 from holdfast.workstreams.entries import Claim, ContextFields, Decision, Pointer, Summary
 from holdfast.workstreams.merging import is_decision_id

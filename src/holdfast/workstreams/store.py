@@ -7,12 +7,12 @@ that one phase can show the other's decisions without reading its file.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 
 from holdfast.errors import Action, InvalidValueError, StoreReadOnlyError, StoreUnreachableError
 from holdfast.ground import canonical, ids
+from holdfast.ground import light_json as json
 from holdfast.ground.errors import PathOutsideError
 from holdfast.ground.folder import Folder, open_folder
 from holdfast.ground.frozen import dataclass
