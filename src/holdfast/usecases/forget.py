@@ -6,7 +6,6 @@ places are listed that may still hold it and that are not ours to change, or not
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -14,8 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from holdfast.clients import list_clients
+from holdfast.conversations.store import FOLDER as CONVERSATIONS
 from holdfast.errors import HoldfastError, PartlyDoneError
 from holdfast.ground import files
+from holdfast.ground import light_json as json
 from holdfast.ground.groups import in_groups
 from holdfast.ground.settings import sqlite_path
 from holdfast.ground.text import plural
@@ -23,6 +25,8 @@ from holdfast.ground.user_settings import NAME as SETTINGS
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.memories.jsonl_store import DEFAULT_PATH as MEMORIES_PATH
 from holdfast.storage import migrate
+from holdfast.usecases.catching_up import list_transcripts
+from holdfast.usecases.conversing import open_everywhere
 from holdfast.workstreams.dashboard import escape_line
 from holdfast.workstreams.store import DASHBOARD_PATH
 
@@ -142,6 +146,25 @@ async def find_erasable(scope: Scope, wanted: ToForget) -> Erasable:
         session_ids=tuple(sessions.ids),
         session_count=sessions.count,
     )
+
+
+async def erase_messages(app: App, wanted: ToForget, worktree: str) -> list[str]:
+    """Erase what was saved into the folders of conversations, before the log forgets its words.
+
+    Returns the files of repositories that held it, because git may keep what they were.
+    """
+    scope = app.scope
+    named = await _sort_ids(scope, wanted)
+    worktrees: dict[str, str] = {}  # by session
+    held: set[str] = set()
+    async for group in in_groups(_read_events(scope, wanted, named), EVENTS_AT_ONCE):
+        for session_id in {event.session_id for event in group}.difference(worktrees):
+            session = await scope.sessions.get_session(session_id)
+            worktrees[session_id] = session.worktree or worktree
+        there = {worktrees[event.session_id] for event in group}
+        conversations = open_everywhere(app, {worktree, *there})
+        held.update(await conversations.forget_messages([event.id for event in group]))
+    return sorted(held)
 
 
 async def erase(scope: Scope, wanted: ToForget) -> Erased:
@@ -319,9 +342,20 @@ def _find_other_files(app: App, match: str | None, worktree: str) -> list[str]:
     user = load_user_settings(app.settings.home)
     paths = [os.path.join(worktree, DASHBOARD_PATH), os.path.join(worktree, MEMORIES_PATH)]
     paths += _list_files(os.path.join(worktree, user.context_folder))
+    paths += _list_files(os.path.join(worktree, CONVERSATIONS))
+    paths += _list_files(os.path.join(app.settings.home, CONVERSATIONS))
     paths.append(os.path.join(app.settings.home, SETTINGS))
+    paths += _list_transcripts(app.settings.home, worktree)
     forms = _list_forms(match)
     return [path for path in paths if _holds(path, forms)]
+
+
+def _list_transcripts(home: str, worktree: str) -> list[str]:
+    """What the clients have written down themselves is theirs, and ours to name."""
+    found = []
+    for client in list_clients():
+        found += [each.path for each in list_transcripts(home, client, worktree, since=0.0)]
+    return list(dict.fromkeys(found))
 
 
 def _list_files(folder: str) -> list[str]:

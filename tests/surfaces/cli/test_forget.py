@@ -254,6 +254,24 @@ def test_files_that_may_still_hold_it_are_named(cli: Call, secret: dict[str, str
     ]
 
 
+def test_the_transcript_of_a_client_that_holds_it_is_named(
+    cli: Call, secret: dict[str, str], home: Path, project: Path
+):
+    """It is the client's, so it is left as it is."""
+    folder = re.sub(r"[^A-Za-z0-9]", "-", str(project))
+    transcript = (
+        home / ".claude" / "projects" / folder / "0af395d8-6c4b-4446-89a7-d52beac3d8cd.jsonl"
+    )
+    transcript.parent.mkdir(parents=True)
+    transcript.write_text('{"type":"user","message":{"content":"key sk-4711"}}\n')
+    before = transcript.read_bytes()
+
+    answer = cli("forget", "--match", "sk-4711", "--yes")
+
+    assert f"  {transcript}" in answer.out.splitlines()
+    assert transcript.read_bytes() == before
+
+
 def test_files_of_the_spool_that_hold_the_text_are_named_one_by_one(
     cli: Call, secret: dict[str, str]
 ):

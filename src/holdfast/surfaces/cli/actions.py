@@ -14,6 +14,8 @@ COMMANDS = {
     "bundle.show": ("holdfast bundle show", "{} builds a bundle and its receipt."),
     "context.clear": ("holdfast context set NAME", "{} without items clears one."),
     "context.show": ("holdfast context show", "{} lists them."),
+    "conversation.list": ("holdfast conversation list", "{} lists them."),
+    "conversation.new": ("holdfast conversation new TYPE TITLE", "{} begins one."),
     "database.migrate": (
         "holdfast admin migrate",
         "Run {} with HOLDFAST_DATABASE set to the owner's URL.",

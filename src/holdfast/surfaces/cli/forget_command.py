@@ -64,14 +64,15 @@ def command(
     found = app.run(forget.find_erasable(app.scope, wanted))
     if dry_run:
         remains = app.run(forget.find_remains(app, wanted, here()))
-        return _make_output(wanted, found, remains, erased=None)
+        return _make_output(wanted, found, remains, erased=None, held=[])
     if not yes and (session or not found.is_empty):
         _ask(wanted, found)
+    held = app.run(forget.erase_messages(app, wanted, here()))
     erased = run_write(app, "forget", lambda scope: forget.erase(scope, wanted))
     forget.clear_notices(app)
     # Only now: while the question was open, the session may have been resumed.
     remains = app.run(forget.find_remains(app, wanted, here()))
-    return _make_output(wanted, found, remains, erased=erased)
+    return _make_output(wanted, found, remains, erased=erased, held=held)
 
 
 def _ask(wanted: ToForget, found: Erasable) -> None:
@@ -125,7 +126,12 @@ def _count_documents(found: Erasable) -> list[str]:
 
 
 def _make_output(
-    wanted: ToForget, found: Erasable, remains: Remains, *, erased: Erased | None
+    wanted: ToForget,
+    found: Erasable,
+    remains: Remains,
+    *,
+    erased: Erased | None,
+    held: Sequence[str],
 ) -> Output:
     data = {
         "dry_run": erased is None,
@@ -136,7 +142,7 @@ def _make_output(
         "document_ids": list(found.document_ids),
         "session_ids": list(found.session_ids),
         "backups": list(remains.backups),
-        "elsewhere": [*remains.sessions, *remains.files],
+        "elsewhere": [*remains.sessions, *remains.files, *held],
     }
     warnings = [
         f"Session {session_id} of the same thread may hold it too: "
@@ -144,6 +150,9 @@ def _make_output(
         for session_id in remains.sessions
     ]
     lines = _describe_result(wanted, found, remains, erased)
+    if held:
+        lines += ["Erased from these files too; git may still hold what they were:"]
+        lines += [f"  {path}" for path in held]
     return Output(data, "\n".join(lines), warnings)
 
 

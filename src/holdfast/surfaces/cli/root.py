@@ -18,6 +18,7 @@ COMMANDS = {
     "context": "Set what the next session is reminded of",
     "workstream": "Keep context in the repository, checked on every read",
     "prove": "Run a command and store its exit code, with the files",
+    "conversation": "Keep what was said about a topic as a folder",
     "bundle": "Show what an agent receives, rebuild and compare it",
     "handoff": "Show what whoever continues here is handed",
     "why": "Explain the last bundle: source, verdict, what was cut",

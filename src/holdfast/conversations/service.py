@@ -1,0 +1,135 @@
+"""The verbs of conversations. Their effect is in files, so each of them can be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from holdfast.conversations import rules
+from holdfast.conversations.errors import AmbiguousConversationError, ConversationNotFoundError
+from holdfast.conversations.finding import Entry, choose, rank
+from holdfast.conversations.model import Conversation, History, Message, Saved
+from holdfast.ground import clock
+from holdfast.ground.frozen import replace
+from holdfast.ground.off_loop import off_loop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from holdfast.conversations.store import ConversationFiles
+    from holdfast.ground.masking import Mask
+
+LIST_LIMIT = 50
+NEAREST = 5
+
+
+class ConversationService:
+    """`mask` takes secrets out of what is written, because these files go into git."""
+
+    def __init__(self, files: ConversationFiles, mask: Mask):
+        self.files, self.mask = files, mask
+
+    async def create_conversation(self, type_: str, title: str, **facts: Any) -> Conversation:
+        """A folder with its document. `facts`: the session, its client and its configuration."""
+        now = clock.now()
+        checked = rules.check_title(self.mask.mask_text(title))
+        new = Conversation("", rules.check_type(type_), checked, now, now, **facts)
+        text = f"# {checked}\n\n{new.type}, {now:%Y-%m-%d}\n"
+        return await off_loop(self.files.create, new, text)
+
+    async def list_conversations(
+        self, *, status: str | None = None, limit: int = LIST_LIMIT
+    ) -> list[Conversation]:
+        """The newest first."""
+        wanted = None if status is None else rules.check_status(status)
+        return await off_loop(self._list, wanted, limit)
+
+    def _list(self, status: str | None, limit: int) -> list[Conversation]:
+        found: list[Conversation] = []
+        for place, id_ in self.files.list_ids():
+            if len(found) == limit:
+                break
+            conversation = self.files.read_at(place, id_)
+            if status in (None, conversation.status):
+                found.append(conversation)
+        return found
+
+    async def get_conversation(self, wanted: str) -> Conversation:
+        """By its id, or by the name of its folder, which is the seed's `conversation_id`."""
+        return await off_loop(self._get, wanted)
+
+    def _get(self, wanted: str) -> Conversation:
+        ids = [id_ for _, id_ in self.files.list_ids()]
+        matching = sorted({id_ for id_ in ids if wanted in (id_, id_.rpartition("/")[2])})
+        if len(matching) > 1:
+            raise AmbiguousConversationError(wanted, matching[:NEAREST])
+        if not matching:
+            nearest = rank(wanted, [Entry(id_, id_) for id_ in ids])
+            raise ConversationNotFoundError(wanted, [found.id for found in nearest[:NEAREST]])
+        return self.files.read(matching[0])
+
+    async def search_conversations(
+        self, query: str, *, limit: int = LIST_LIMIT
+    ) -> list[Conversation]:
+        """By title, type, summary and what was said, the best first."""
+        entries = await off_loop(self._list_entries)
+        found = await off_loop(rank, query, entries)
+        return [self.files.read(each.id) for each in found[:limit]]
+
+    def _list_entries(self) -> list[Entry]:
+        entries = []
+        for place, id_ in self.files.list_ids():
+            conversation = self.files.read_at(place, id_)
+            said = self.files.read_history(id_).messages
+            about = f"{conversation.type} {conversation.context_summary}"
+            text = "\n".join(message.content for message in said)
+            entries.append(Entry(id_, conversation.title, about, text))
+        return entries
+
+    async def choose_conversation(self, words: str) -> Conversation:
+        """The one that is meant by id or by words; never a guess."""
+        entries = await off_loop(self._list_entries)
+        found = [Entry(entry.id, entry.id) for entry in entries if words == entry.id]
+        ranked = rank(words, found or entries)
+        chosen = choose(ranked)
+        if chosen is None and ranked:
+            raise AmbiguousConversationError(words, [each.id for each in ranked[:NEAREST]])
+        if chosen is None:
+            raise ConversationNotFoundError(words)
+        return self.files.read(chosen)
+
+    async def get_history(self, id_: str) -> History:
+        return await off_loop(self.files.read_history, id_)
+
+    async def save_conversation(
+        self, id_: str, messages: Sequence[Message], *, summary: str | None = None, **facts: Any
+    ) -> Saved:
+        """Add what is new to the history and describe it. `facts` that are None stay as they are.
+
+        Secrets are masked.
+        """
+        written = None if summary is None else rules.check_summary(self.mask.mask_text(summary))
+        masked = [self._mask_message(message) for message in messages]
+        known = {name: value for name, value in facts.items() if value is not None}
+
+        def change(
+            before: Conversation, history: History
+        ) -> tuple[Conversation, Sequence[Message]]:
+            together = rules.merge_messages(history.messages, masked)
+            after = rules.update(before, together, summary=written)
+            return replace(after, **known), masked
+
+        return await off_loop(self.files.update, id_, change)
+
+    def _mask_message(self, message: Message) -> Message:
+        return replace(message, content=self.mask.mask_text(message.content))
+
+    async def archive_conversation(self, id_: str) -> str:
+        return await off_loop(self.files.archive, id_)
+
+    async def prune_conversation(self, id_: str) -> None:
+        await off_loop(self.files.prune, id_)
+
+    async def forget_messages(self, message_ids: Collection[str]) -> list[str]:
+        """Erase them wherever they were saved; returns the files of repositories that held them."""
+        return await off_loop(self.files.erase, message_ids, clock.now())

@@ -1,0 +1,197 @@
+"""Conversations and the sessions that they are made of.
+
+A conversation is a folder; what is said in it is in the log of its session. The log gets every turn
+as it ends, so that a crash loses nothing; the folder gets what is new when it is saved, paused or
+completed, so that git is not changed by every message. A session names its conversation, and one
+that continues it belongs to the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import nullcontext
+
+from holdfast.conversations.errors import ConversationNotFoundError, NoConversationError
+from holdfast.conversations.model import ACTIVE, AgentConfig, Message
+from holdfast.conversations.service import ConversationService
+from holdfast.conversations.store import FOLDER, ConversationFiles, ConversationPlace
+from holdfast.ground import canonical
+from holdfast.ground.folder import open_folder
+from holdfast.ground.git_commit import commit_paths
+from holdfast.ground.git_repository import find_repository
+from holdfast.ground.masking import Mask
+from holdfast.ground.user_settings import load_user_settings
+from holdfast.sessions import requests
+from holdfast.sessions.changing import CONVERSATION
+from holdfast.sessions.errors import SessionNotFoundError
+from holdfast.usecases.location import locate_head
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from holdfast.app import App
+    from holdfast.conversations.model import Conversation, Saved
+    from holdfast.sessions.model import Session, SessionEvent
+
+SWITCH, MESSAGES_SWITCH = "conversations", "conversation_messages"
+NAME_CHARS = 16
+MOST_TOOLS = 50
+
+
+def open_conversations(app: App, worktree: str) -> ConversationService:
+    """Those of a repository: in it where the person said yes, and in the data folder."""
+    home = app.settings.home
+    repository = find_repository(worktree)
+    name = repository.repo if repository else os.path.realpath(worktree)
+    key = canonical.sha256(name.encode("utf-8", "surrogateescape")).hex()[:NAME_CHARS]
+    private = ConversationPlace(home, f"{FOLDER}/{key}", is_shared=False)
+    if repository is None:
+        return ConversationService(ConversationFiles([private]), Mask(home))
+    chosen = load_user_settings(home)
+    shared = ConversationPlace(repository.root, FOLDER, is_shared=True)
+    is_in_repository = bool(chosen.find_switch(name, SWITCH))
+    places = (shared, private) if is_in_repository else (private, shared)
+    tracks = bool(chosen.find_switch(name, MESSAGES_SWITCH))
+    return ConversationService(ConversationFiles(places, tracks_messages=tracks), Mask(home))
+
+
+def open_everywhere(app: App, worktrees: Iterable[str]) -> ConversationService:
+    """Every one in the data folder, and those in the repositories of some working trees."""
+    home = app.settings.home
+    with open_folder(home, FOLDER) or nullcontext() as private:
+        keys = private.list_names() if private else []
+    places = [ConversationPlace(home, f"{FOLDER}/{key}", is_shared=False) for key in keys]
+    repositories = [find_repository(worktree) for worktree in worktrees]
+    roots = {repository.root for repository in repositories if repository}
+    places += [ConversationPlace(root, FOLDER, is_shared=True) for root in sorted(roots)]
+    return ConversationService(ConversationFiles(places), Mask(home))
+
+
+# --- beginning and finding ------------------------------------------------------------------------
+
+
+async def begin_conversation(
+    app: App, worktree: str, type_: str, title: str, session: Session | None
+) -> Conversation:
+    """A new one, in the session that goes on now, if one does."""
+    service = open_conversations(app, worktree)
+    facts = {}
+    if session is not None:
+        config = await describe_agent(app, session, f"/workspace.{type_}")
+        facts = {"session_id": session.id, "client": session.client, "agent_config": config}
+    made = await service.create_conversation(type_, title, **facts)
+    if session is not None:
+        await app.scope.sessions.link_conversation(session.id, made.id)
+    return made
+
+
+async def find_conversation(
+    app: App, service: ConversationService, session: Session
+) -> Conversation | None:
+    """The one that a session belongs to, or one that it continues."""
+    thread = await app.scope.sessions.list_thread(session.id)
+    for each in reversed(thread):
+        linked = each.metadata.get(CONVERSATION)
+        if isinstance(linked, str):
+            try:
+                return await service.get_conversation(linked)
+            except ConversationNotFoundError:  # its folder was removed, renamed or archived
+                continue
+    return None
+
+
+async def choose_current(
+    app: App, service: ConversationService, session: Session | None, wanted: str | None
+) -> tuple[Conversation, Session | None]:
+    """The conversation that is named, else that of the session; and the session that it is in."""
+    if wanted is not None:
+        named = await service.get_conversation(wanted)
+        return named, await find_session_of(app, named)
+    found = await find_conversation(app, service, session) if session else None
+    if found is None:
+        raise NoConversationError
+    return found, session
+
+
+async def find_session_of(app: App, conversation: Conversation) -> Session | None:
+    """The newest one of its thread; None where this machine has none of it."""
+    if conversation.session_id is None:
+        return None
+    try:
+        thread = await app.scope.sessions.list_thread(conversation.session_id)
+    except SessionNotFoundError:
+        return None
+    return thread[-1]
+
+
+# --- saving ---------------------------------------------------------------------------------------
+
+
+async def save_conversation(
+    app: App,
+    worktree: str,
+    session: Session | None,
+    wanted: str | None = None,
+    *,
+    summary: str | None = None,
+    status: str = ACTIVE,
+) -> Saved:
+    """Write what was said in a conversation into its folder."""
+    service = open_conversations(app, worktree)
+    conversation, of = await choose_current(app, service, session, wanted)
+    if of is None:
+        return await service.save_conversation(conversation.id, (), summary=summary, status=status)
+    head = locate_head(worktree)
+    return await service.save_conversation(
+        conversation.id,
+        await gather_messages(app, of),
+        summary=summary,
+        status=status,
+        agent_config=await describe_agent(app, of, conversation.agent_config.command),
+        session_id=of.id,
+        client=of.client,
+        git_head=head["id"] if head else None,
+    )
+
+
+def commit_conversation(worktree: str, saved: Saved) -> str | None:
+    """One commit of the document and its session, where they are in the repository."""
+    title = saved.conversation.title
+    return commit_paths(worktree, saved.paths, f"Save conversation: {title}")
+
+
+async def gather_messages(app: App, session: Session) -> list[Message]:
+    """What the person and the agent said to each other, in every session of the thread."""
+    thread = await app.scope.sessions.list_thread(session.id)
+    messages = []
+    for each in thread:
+        rewound = each.metadata.get(requests.REWOUND) or ()
+        events = [event async for event in app.scope.sessions.read_events(each.id)]
+        taken_back = requests.list_taken_back(events, rewound)
+        said = [event for event in events if event.id not in taken_back]
+        messages += [_make_message(event, each) for event in said if _is_message(event)]
+    return messages
+
+
+def _is_message(event: SessionEvent) -> bool:
+    """Without what was erased, what a subagent was told or said, and our own prompts."""
+    if event.erased_at is not None or requests.name_speaker(event.type, event.role, event.parts):
+        return False
+    if event.type == "model_message":
+        return bool(event.content)
+    return event.type == requests.USER_MESSAGE and requests.is_request(event.content, event.parts)
+
+
+def _make_message(event: SessionEvent, session: Session) -> Message:
+    role = "user" if event.type == requests.USER_MESSAGE else "assistant"
+    return Message(event.id, role, event.content, event.happened_at, session.client)
+
+
+async def describe_agent(app: App, session: Session, command: str) -> AgentConfig:
+    """The tools are those that the transcript shows in use."""
+    used: dict[str, None] = {}
+    async for event in app.scope.sessions.read_events(session.id):
+        tool = (event.parts or {}).get("tool") if event.type == "tool_result" else None
+        if isinstance(tool, str) and len(used) < MOST_TOOLS:
+            used[tool] = None
+    return AgentConfig(command, tools=tuple(sorted(used)))
