@@ -22,7 +22,7 @@ from bench.measure import Block, Lane
 from bench.staleness import make_repository, note_something, settings_in
 from bench.startup import BARE_PYTHON, compile_package, installed_command, process_run, run_process
 from holdfast.app import App
-from holdfast.clients import find_client
+from holdfast.clients import find_client, shim
 from holdfast.ground.off_loop import run_in_thread
 from holdfast.sessions.store import SessionStore
 from holdfast.storage.enrolment import Enrolment
@@ -34,7 +34,8 @@ QUICK_LONG_BYTES = 5_000_000
 RECORDS_PER_TURN = 6
 
 PROCESS = "a hook's process"
-PROMPT = "a prompt: appends one event"
+PROMPT = "a prompt of one line: appends one event"
+LONG_PROMPT = "a prompt of two lines: also looks for secrets over their end"
 TURN = f"the end of a turn: reads the transcript, redacts, stores {RECORDS_PER_TURN} records"
 LONG_TURN = f"the same at the end of a transcript of {LONG_BYTES // 1_000_000} MB"
 START = f"the start of a session: a full bundle in a repository of {FILES:,} files"
@@ -106,18 +107,19 @@ class Person:
         }
         self.settings = settings_in(folder)
         Enrolment(self.settings.home).add(str(self.project))
+        self.command = install_command(self.settings.home)
         self.numbers = itertools.count(1)
 
     def open_session(self) -> Claude:
         return Claude(self.folder, self.project)
 
     def fire(self, payload: dict[str, Any]) -> Block:
-        argv = [*installed_command(), "hook", "claude", payload["hook_event_name"]]
+        argv = [self.command, "hook", "claude", payload["hook_event_name"]]
         return run_process(argv, self.environment, payload)
 
-    def submit(self, claude: Claude) -> Block:
+    def submit(self, claude: Claude, request: str = REQUEST) -> Block:
         """A prompt of a new turn, which the transcript does not have yet."""
-        prompt = f"{next(self.numbers)}. {REQUEST}"
+        prompt = f"{next(self.numbers)}. {request}"
         return self.fire(
             claude.make_payload("UserPromptSubmit", prompt=prompt, prompt_id=prompt[:9])
         )
@@ -149,6 +151,13 @@ class Person:
             return app.count().stored
 
 
+def install_command(home: str) -> str:
+    """What `init` writes into the data folder and names in the client's settings."""
+    program = installed_command()[0]
+    shim.write_shim(home, program, {}, shim.find_python(program))
+    return shim.find_shim(home)
+
+
 def write_turn(claude: Claude, prompt_id: str, output: str) -> None:
     """What the client writes down: the request, four calls of tools with results, the answer."""
     claude.write("user", REQUEST, promptId=prompt_id, promptSource="typed")
@@ -172,7 +181,8 @@ def hook_lanes(folder: Path, long_bytes: int) -> list[Lane]:
     noting = sharing.open_session()
     runs = {
         BARE_PYTHON: process_run([sys.executable, "-c", "pass"], {}),
-        PROMPT: once(lambda: person.submit(claude)),
+        PROMPT: once(lambda: person.submit(claude, REQUEST.partition("\n")[0])),
+        LONG_PROMPT: once(lambda: person.submit(claude)),
         TURN: once(lambda: person.end_turn(claude)),
         LONG_TURN: once(lambda: long_person.end_turn(long_claude)),
         NOTED_PROMPT: once(lambda: sharing.submit(noting)),
@@ -211,7 +221,7 @@ def share_repository(folder: Path) -> Person:
     sharing.end_turn(sharing.open_session())
     payload = sharing.open_session().make_payload("SessionStart", source="startup")
     answer = subprocess.run(
-        [*installed_command(), "hook", "claude", "SessionStart"],
+        [sharing.command, "hook", "claude", "SessionStart"],
         env=sharing.environment,
         input=json.dumps(payload),
         capture_output=True,

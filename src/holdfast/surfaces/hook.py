@@ -9,7 +9,6 @@ little, reads no more than there is, and suppresses every error after having cou
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import sys
@@ -36,6 +35,7 @@ from holdfast.clients.contract import (
     parse_origin,
 )
 from holdfast.errors import HoldfastError, InvalidValueError, Unavailable
+from holdfast.ground import light_json as json
 from holdfast.ground.settings import Settings, is_sqlite, load_settings
 from holdfast.storage.enrolment import Enrolment
 from holdfast.storage.errors import EventDroppedError
@@ -43,7 +43,7 @@ from holdfast.usecases import capture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from holdfast.app import App
@@ -59,7 +59,9 @@ READ_SECONDS = 4.0  # however slowly it drips
 WAIT_SECONDS = 1.0  # for the store; what takes longer is spooled
 READ_TRANSCRIPTS_SECONDS = 4.0  # on a server; what is left is read with the next hook
 TEXT_SECONDS = 8.0  # for the document to continue from; clients wait for ten
-INDEX_SECONDS = 1.5  # for a new index of notices; the plugin of OpenCode waits for two
+GIT_SECONDS = 4.0  # of which, for git
+INDEX_SECONDS = 1.5  # for new indexes of notices; the plugin of OpenCode waits for two
+SHORTEST_SECONDS = 0.001  # of a limit: none at all would be no limit
 DRAIN_LIMIT = 100
 READING = (START, PROMPT, TURN_END, SUBAGENT_END, END)  # moments at which transcripts are read
 
@@ -170,15 +172,34 @@ def _make_notice(settings: Settings, moment: HookMoment, event: HookEvent | None
     """An agent rather goes on without it than waits for it."""
     from holdfast.usecases import noticing
 
+    deadline = time.monotonic() + INDEX_SECONDS
+
+    def make_within(make: Callable[[], NoticeIndex]) -> NoticeIndex | None:
+        seconds = max(SHORTEST_SECONDS, deadline - time.monotonic())
+        try:
+            with _Limit(seconds):
+                return make()
+        except Exception as error:
+            _log_failure(error, moment.client.NAME)
+            return None
+
     def make_index(file: IndexFile, worktree: str) -> NoticeIndex | None:
         from holdfast.app import App
         from holdfast.usecases import notice_index
 
-        with _Limit(INDEX_SECONDS), App(settings, wait_seconds=WAIT_SECONDS) as app:
-            return notice_index.make_index(app, file, worktree)
+        def make() -> NoticeIndex:
+            with App(settings, wait_seconds=WAIT_SECONDS) as app:
+                return notice_index.make_index(app, file, worktree)
+
+        return make_within(make)
+
+    def make_stale_index(file: IndexFile, *given: Any) -> NoticeIndex | None:
+        from holdfast.usecases import stale_index
+
+        return make_within(lambda: stale_index.make_index(file, *given))
 
     try:
-        return noticing.make_notice(settings, moment, event, make_index)
+        return noticing.make_notice(settings, moment, event, make_index, make_stale_index)
     except Exception as error:
         _log_failure(error, moment.client.NAME)
         return ""
@@ -317,11 +338,14 @@ def _read_at(
 
 
 def _make_text(app: App, client: Client, origin: HookOrigin, payload: dict[str, Any]) -> str:
-    """An agent rather goes on without our text than waits for it."""
+    """An agent rather goes on without our text than waits for it; and rather with a text that has
+    nothing of git than without one.
+    """
+    from holdfast.ground.git_process import TimeLimit
     from holdfast.usecases import handing_over
 
     try:
-        with _Limit(TEXT_SECONDS):
+        with _Limit(TEXT_SECONDS), TimeLimit(GIT_SECONDS):
             text = app.run(handing_over.hand_over(app, client, origin, payload), TEXT_SECONDS)
         return text or ""
     except Exception as error:

@@ -102,13 +102,13 @@ def is_agreed(home: str, record: dict[str, Any]) -> bool:
 
 
 def may_notice(home: str, moment: HookMoment) -> bool:
-    """Whether to look for something to tell: at a prompt or an edit, where notes may be shared."""
-    kind = moment.kind
-    is_edit = kind == CALL and moment.payload.get("tool_name") in moment.client.EDIT_TOOLS
-    return (kind == PROMPT or is_edit) and _may_share(home)
+    """Whether to look for something to tell: at an edit, and at a prompt where notes are shared."""
+    if moment.kind == CALL:
+        return moment.payload.get("tool_name") in moment.client.EDIT_TOOLS
+    return moment.kind == PROMPT and may_share(home)
 
 
-def _may_share(home: str) -> bool:
+def may_share(home: str) -> bool:
     """As far as a glance tells; the flag itself is read where notes are."""
     if os.environ.get(FLAG):
         return True

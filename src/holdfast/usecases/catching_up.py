@@ -39,9 +39,12 @@ if TYPE_CHECKING:
 LOOK_BACK_SECONDS = 30 * 24 * 3600.0
 BY_HAND_SECONDS = 24 * 3600.0  # where somebody has wired hooks, and did not say since when
 MOST_SESSIONS = 50  # of a client that are read at one start; the next ones read the others
-LOOK_SECONDS = 0.5  # for finding out which they are
 CATCH_UP_SECONDS = 2.0
-NEWEST_SECONDS = 0.5  # of which, for the newest transcript
+READER_SECONDS = 60.0  # where no agent waits
+BUSY_SECONDS = 1.0  # and for a store that another process holds
+LOOK_SHARE = 0.25  # of either, for finding out which they are
+NEWEST_SECONDS = 0.5  # and so much of it for the newest transcript
+SETTLED_SECONDS = 2.0
 READ_UP_TO = "read_up_to"  # in the state of a session: when its transcript had changed last
 
 
@@ -53,31 +56,52 @@ async def catch_up(
     `is_resumed`: the client goes on with this session, so its transcript is read, however old.
     """
     resumed = origin.native_id if is_resumed else None
-    await catch_up_in(app, locate_worktree(origin.cwd), client, resumed)
+    worktree = locate_worktree(origin.cwd)
+    await _catch_up_in(app, app.scope.session_store, worktree, CATCH_UP_SECONDS, client, resumed)
 
 
-async def catch_up_in(
-    app: App, worktree: str | None, client: Client | None = None, resumed: str | None = None
-) -> None:
+async def catch_up_for_reader(app: App, worktree: str) -> bool:
+    """For a person who wants to read: whether the log has all that the transcripts have now.
+
+    There is time to read them all, but a store that another process holds is not waited for.
+    """
+    from holdfast.sessions.store import SessionStore
+    from holdfast.storage.brief import BriefDatabase
+
+    store = SessionStore(BriefDatabase(app.database, BUSY_SECONDS), app.settings.owner)
+    return await _catch_up_in(app, store, worktree, READER_SECONDS)
+
+
+async def _catch_up_in(
+    app: App,
+    store: SessionStore,
+    worktree: str | None,
+    seconds: float,
+    client: Client | None = None,
+    resumed: str | None = None,
+) -> bool:
     """Store what the transcripts of this folder's sessions have and the log has not.
 
     A client that was killed said nothing at its end, and a hook may have found no program. Whoever
-    goes on may do so in another client, so those of all that were set up are read.
+    goes on may do so in another client, so those of all that were set up are read. Returns whether
+    everything was.
     """
     since = _find_since(app.settings.home, worktree)
     if since is None or worktree is None:
-        return
-    store = app.scope.session_store
-    until = time.monotonic() + CATCH_UP_SECONDS  # opening the store may have taken long
+        return True
+    until = time.monotonic() + seconds  # opening the store may have taken long
+    is_whole = True
     for other in _list_clients(app.settings.home, client):
-        found = _list_transcripts(app.settings.home, other, worktree, since)
+        found = list_transcripts(app.settings.home, other, worktree, since)
         if other is client and resumed:
             found = [*_list_own(app.settings.home, other, resumed, worktree), *found]
-        sessions = await _list_sessions(app, other, worktree, found, resumed)
-        await _catch_up_with(app, store, sessions, until)
+        look_until = time.monotonic() + seconds * LOOK_SHARE
+        sessions = await _list_sessions(app, other, worktree, found, resumed, look_until)
+        is_whole &= await _catch_up_with(app, store, sessions, until)
+    return is_whole
 
 
-def _list_transcripts(
+def list_transcripts(
     home: str, client: Client, worktree: str, since: float
 ) -> list[TranscriptFile]:
     """Newest first, and each session once: from where the client is for this process, and from
@@ -94,7 +118,7 @@ def _list_transcripts(
 
 
 def _list_own(home: str, client: Client, native_id: str, worktree: str) -> list[TranscriptFile]:
-    found = _list_transcripts(home, client, worktree, since=0.0)
+    found = list_transcripts(home, client, worktree, since=0.0)
     return [each for each in found if each.native_id == native_id]
 
 
@@ -109,14 +133,18 @@ def _find_since(home: str, worktree: str | None) -> float | None:
 
 
 async def _list_sessions(
-    app: App, client: Client, folder: str, found: Iterable[TranscriptFile], resumed: str | None
+    app: App,
+    client: Client,
+    folder: str,
+    found: Iterable[TranscriptFile],
+    resumed: str | None,
+    until: float,
 ) -> Found:
     """The newest that are to be read. Each belongs where it began: below a folder there may be
     repositories in which hooks do nothing, and other working trees.
     """
     reader = get_reader(client)
     off = OffSessions(app.settings.home)
-    until = time.monotonic() + LOOK_SECONDS
     sessions: Found = []
     for each in await _list_unread(app.scope.session_store, client, found):
         if len(sessions) == MOST_SESSIONS or time.monotonic() > until:
@@ -184,19 +212,26 @@ def _list_clients(home: str, own: Client | None) -> list[Client]:
     return [*first, *(client for client in others if client is not own)]
 
 
-async def _catch_up_with(app: App, store: SessionStore, sessions: Found, until: float) -> None:
+async def _catch_up_with(app: App, store: SessionStore, sessions: Found, until: float) -> bool:
     """Oldest first, as it happened; but the newest is what the next session goes on with."""
     running = Processes(app.settings.home).list_running()
     sessions.sort(key=lambda pair: pair[1].changed_at)
+    is_whole = True
     for session, transcript in sessions:
         limit = until if transcript is sessions[-1][1] else until - NEWEST_SECONDS
         if time.monotonic() > limit:
+            is_whole = False
             continue
         is_running = any(map(session.is_in, running))
         try:
-            await _catch_up_session(store, session, transcript, limit, is_running=is_running)
-        except StoreBusyError:  # another process captures the same session
-            continue
+            is_whole &= await _catch_up_session(
+                store, session, transcript, limit, is_running=is_running
+            )
+        except StoreBusyError as busy:
+            is_whole = False
+            if busy.problem != transcripts.OVERTAKEN:  # by one that captures the same session
+                break
+    return is_whole
 
 
 async def _catch_up_session(
@@ -206,7 +241,8 @@ async def _catch_up_session(
     until: float,
     *,
     is_running: bool,
-) -> None:
+) -> bool:
+    """Whether all of it was read."""
     native = session.client.NAME, session.native_id
     is_known = await store.find_native_id(*native) is not None
     main = await transcripts.capture_all(store, session, found.path, until)
@@ -216,9 +252,12 @@ async def _catch_up_session(
             store, session, main, is_known=is_known, is_running=is_running
         )
     await _put_back(store, session)
-    if is_whole and not is_running:
+    # What is written in the same moment leaves the time of the file as it is.
+    is_settled = time.time() - found.changed_at > SETTLED_SECONDS
+    if is_whole and is_settled and not is_running:
         state, revision = await store.find_capture(*native)
         await store.save_capture(*native, {**state, READ_UP_TO: found.changed_at}, revision)
+    return is_whole
 
 
 async def _put_back(store: SessionStore, session: CapturedSession) -> None:

@@ -15,7 +15,7 @@ from holdfast.ground.errors import GitFailedError, GitMissingError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from holdfast.app import App
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.workstreams.service import WorkstreamService
 
 PHASE, PLANNING = "implementation", "planning"
+UNREAD = "What clients wrote since then waits in their transcripts until the store can be used."
 SPACE_BETWEEN = 20  # empty lines, and the number of what is left out
 
 
@@ -61,14 +62,15 @@ async def hand_to_new(app: App, session: Session, *, worktree: str | None) -> st
     return await make_document(app, None, session_id=session.id, continues=last.id)
 
 
-async def show_handoff(app: App, worktree: str) -> str:
+async def show_handoff(app: App, worktree: str) -> tuple[str, tuple[str, ...]]:
     """What the next session of a working tree is handed, up to the last message in the transcripts
-    of its clients: also after one was killed.
+    of its clients: also after one was killed. And what it lacks, where they cannot be stored now.
     """
-    from holdfast.usecases.catching_up import catch_up_in
+    from holdfast.usecases.catching_up import catch_up_for_reader
 
-    await catch_up_in(app, worktree)
-    return await make_document(app, worktree)
+    is_whole = await catch_up_for_reader(app, worktree)
+    text = await make_document(app, worktree)
+    return text, () if is_whole else (UNREAD,)
 
 
 async def make_document(
@@ -79,6 +81,7 @@ async def make_document(
     continues: str | None = None,
     has_sets: bool = True,
     window: str | None = None,
+    kept: Sequence[str] = (),
     phase: str = PHASE,
 ) -> str:
     """About that session, else about the last one of the worktree; empty where nothing is known.
@@ -98,6 +101,7 @@ async def make_document(
             continues=continues,
             has_sets=has_sets,
             window=window,
+            kept=kept,
             keeps_empty=False,
         )
     except (NotFound, Refused):

@@ -8,6 +8,7 @@ another session since.
 from __future__ import annotations
 
 import time
+from itertools import accumulate
 
 from holdfast.bundles.model import KEPT, LOST
 from holdfast.clients import get_reader
@@ -23,13 +24,16 @@ if TYPE_CHECKING:
 
     from holdfast.app import App
     from holdfast.clients.contract import Client, HookOrigin
+    from holdfast.clients.transcript import TranscriptReader
     from holdfast.sessions.model import Session
     from holdfast.sessions.store import SessionStore
 
 AGAIN_SECONDS = 5.0  # the same start cannot come again so soon
 TAKEN_SECONDS = 10.0  # after that, whoever has taken a window was stopped
 RESUMED = "resume"
-NEW_WINDOWS = ("startup", "clear", "fork", COMPACTED)
+KEPT_CHARS = 500_000  # of a window
+STARTED_ANEW = "startup"
+NEW_WINDOWS = (STARTED_ANEW, "clear", "fork", COMPACTED)
 
 
 async def hand_over(
@@ -50,13 +54,19 @@ async def hand_over(
     if not await _take_window(store, native, payload, newer, worktree):
         return None
     state, _ = await store.find_capture(*native)
+    reader = get_reader(client)
     is_lost = payload.get("source") == COMPACTED or bool(state.get(transcripts.LOST))
-    is_lost = is_lost and not client.KEEPS_REQUESTS
+    # An old session that a client begins anew with, and which has none of our texts in it.
+    may_be_lost = payload.get("source") == STARTED_ANEW and not client.TELLS_OF_COMPACTION
+    kept = None
+    if own and (is_lost or may_be_lost):
+        kept = _list_kept(reader, origin.native_id, payload.get("transcript_path"))
+    is_lost = is_lost or kept is not None
     about = await _find_subject(app, own, newer, is_lost=is_lost)
     phase = continuation.PHASE
-    if get_reader(client).is_planning(payload):
+    if reader.is_planning(payload):
         phase = continuation.PLANNING
-    text = await continuation.make_document(app, worktree, phase=phase, **about)
+    text = await continuation.make_document(app, worktree, phase=phase, kept=kept or (), **about)
     await _finish_window(store, native)
     return text or None
 
@@ -75,9 +85,9 @@ async def _find_subject(
 ) -> dict[str, Any]:
     """What the text is about: what was lost from the window, and nothing that is still in it.
 
-    After a compaction that is the session itself, unless its client keeps what the person asked
-    for. Else it is what happened elsewhere since, or what came before the session began, however
-    often it was resumed: for the same session, so that the bytes stay as they were.
+    After a compaction that is the session itself. Else it is what happened elsewhere since, or what
+    came before the session began, however often it was resumed: for the same session, so that the
+    bytes stay as they were.
     """
     if own is None:
         return {}
@@ -88,6 +98,20 @@ async def _find_subject(
     thread = await app.scope.sessions.list_thread(own.id)
     first = next(each for each in thread if each.native_id == own.native_id)
     return {"session_id": first.id, "window": KEPT}
+
+
+def _list_kept(reader: TranscriptReader, native_id: str, path: object) -> list[str] | None:
+    """What the last compaction has left in the window, as far as the transcript tells of one.
+
+    A person waits, so of a long window only the end is compared.
+    """
+    if not isinstance(path, str):
+        return None
+    texts = reader.list_kept(reader.find_sources(native_id, path)[0])
+    if texts is None:
+        return None
+    sizes = accumulate(map(len, texts))
+    return [text for text, size in zip(texts, sizes, strict=True) if size <= KEPT_CHARS]
 
 
 async def _take_window(

@@ -6,10 +6,10 @@ how long it is: a limit that one event can break is none.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from holdfast.ground import light_json as json
 from holdfast.ground.frozen import replace
 from holdfast.ground.text import cut
 from holdfast.ground.tokens import CHARS_PER_TOKEN

@@ -7,8 +7,18 @@ else that it does. What was folded is kept, so that the next look pays only for 
 from __future__ import annotations
 
 from holdfast.errors import HoldfastError
+from holdfast.ground import git
+from holdfast.ground.git_history import list_commit_files
 from holdfast.ground.off_loop import off_loop
-from holdfast.observations.digest import Digest, fold, from_dict, to_dict
+from holdfast.observations.digest import (
+    FILES_OF_COMMIT,
+    Digest,
+    add_commit_files,
+    fold,
+    from_dict,
+    list_unread_commits,
+    to_dict,
+)
 from holdfast.sessions import requests
 from holdfast.sessions.requests import REWOUND
 
@@ -25,32 +35,57 @@ FIRST_LOOK = 5_000  # of a log that was never looked at, the newest events
 PAGE = 500
 
 
-async def observe(sessions: SessionService, wanted: Sequence[Session]) -> list[Digest]:
-    """What was seen in each of them, without the turns that the person has taken back."""
+async def observe(
+    sessions: SessionService, wanted: Sequence[Session], worktree: str | None = None
+) -> list[Digest]:
+    """What was seen in each of them, without the turns that the person has taken back.
+
+    `worktree`: where git may be asked which files their commits have, each commit once.
+    """
     kept = await sessions.store.list_observed([session.id for session in wanted])
-    found = []
-    for session in wanted:
-        stored, revision = kept.get(session.id, ({}, 0))
-        found.append(await _look(sessions, session, stored, revision))
+    known = [_read_kept(session, kept.get(session.id, ({}, 0))[0]) for session in wanted]
+    looked = [
+        await _look(sessions, session, digest)
+        for session, digest in zip(wanted, known, strict=True)
+    ]
+    found = await off_loop(_read_commits, looked, worktree) if worktree else looked
+    for session, before, digest in zip(wanted, known, found, strict=True):
+        if digest != before:
+            observed = {**to_dict(digest), REWOUND: _list_rewound(session)}
+            await _keep(sessions, session, observed, kept.get(session.id, ({}, 0))[1])
     return found
 
 
-async def _look(
-    sessions: SessionService, session: Session, stored: dict[str, Any], revision: int
-) -> Digest:
+def _read_kept(session: Session, stored: dict[str, Any]) -> Digest:
     """From the beginning, where a turn was taken back since."""
+    known = from_dict(stored) if stored.get(REWOUND) == _list_rewound(session) else Digest()
+    if known.sequence:
+        return known
+    first = max(0, session.last_sequence - FIRST_LOOK)
+    return Digest(sequence=first, branch=session.git_branch or "")
+
+
+async def _look(sessions: SessionService, session: Session, digest: Digest) -> Digest:
     rewound = _list_rewound(session)
-    known = from_dict(stored) if stored.get(REWOUND) == rewound else Digest()
-    if not known.sequence:
-        first = max(0, session.last_sequence - FIRST_LOOK)
-        known = Digest(sequence=first, branch=session.git_branch or "")
-    digest = known
     while digest.sequence < session.last_sequence:
         events = await sessions.list_events(session.id, digest.sequence, PAGE)
         digest = await off_loop(fold, digest, events, _is_request, rewound)
-    if digest.sequence > known.sequence:
-        await _keep(sessions, session, {**to_dict(digest), REWOUND: rewound}, revision)
     return digest
+
+
+def _read_commits(digests: Sequence[Digest], worktree: str) -> list[Digest]:
+    """One question for all that are new; where git cannot say, it is asked the next time."""
+    unread = [commit for digest in digests for commit in list_unread_commits(digest)]
+    if not unread:
+        return list(digests)
+    try:
+        repository = git.find_repository(worktree)
+        if repository is None:
+            return list(digests)
+        files = list_commit_files(repository, unread, FILES_OF_COMMIT)
+    except HoldfastError:
+        return list(digests)
+    return [add_commit_files(digest, files) for digest in digests]
 
 
 def _list_rewound(session: Session) -> list[str]:

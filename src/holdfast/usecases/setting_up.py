@@ -153,7 +153,8 @@ def _is_enrolled(home: str, worktree: str) -> bool:
 
 def apply_plan(plan: SetupPlan, report: Report) -> SetupResult:
     """Write it; a client whose files cannot be written is as it was."""
-    shim.write_shim(plan.home, plan.program, _list_settings(plan))
+    python = shim.find_python(plan.program)
+    shim.write_shim(plan.home, plan.program, _list_settings(plan), python)
     installation = _open_installation(plan.home, plan.place, in_project=plan.in_project)
     done, failed = [], [client for client in plan.clients if client.problem]
     for client in plan.usable:

@@ -1,4 +1,4 @@
-"""Switching the notes of a repository on or off, for one person: a line of their settings."""
+"""What a person chooses for one repository: a line of their settings."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ def find_repository_name(worktree: str) -> str | None:
 
 
 def set_sharing(home: str, repository: str, *, is_on: bool) -> bool:
+    """Switch its notes on or off."""
+    return set_switch(home, repository, "shared_context", is_on=is_on)
+
+
+def set_switch(home: str, repository: str, name: str, *, is_on: bool) -> bool:
     """Whether the file had to be changed; everything else in it stays as it is."""
     files.private_folder(home)
     path = os.path.join(home, NAME)
@@ -25,7 +30,7 @@ def set_sharing(home: str, repository: str, *, is_on: bool) -> bool:
         load_user_settings(home)  # one that cannot be used is refused as everywhere
         data = files.find_own_bytes(path, max_bytes=MAX_BYTES, others_may=READABLE)
         text = (data or b"").decode()
-        keys = ("repositories", repository, "shared_context")
+        keys = ("repositories", repository, name)
         try:
             changed = config_file.set_member(text, keys, is_on)
         except ValueError as error:
@@ -38,3 +43,8 @@ def set_sharing(home: str, repository: str, *, is_on: bool) -> bool:
 
 def is_shared(home: str, repository: str) -> bool:
     return load_user_settings(home).shares(repository)
+
+
+def find_switch(home: str, repository: str, name: str) -> bool | None:
+    """None where the person was never asked."""
+    return load_user_settings(home).find_switch(repository, name)

@@ -13,7 +13,6 @@ was cut is read anew.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
@@ -37,6 +36,7 @@ from holdfast.clients.transcript import (
 )
 from holdfast.errors import InvalidValueError, StoreBusyError
 from holdfast.ground import canonical
+from holdfast.ground import light_json as json
 from holdfast.ground.masking import Mask
 from holdfast.sessions import rules
 from holdfast.sessions.errors import EventConflictError, SessionEndedError

@@ -19,5 +19,5 @@ def command() -> None:
 @prints
 def show(app: App) -> Output:
     """Show it up to the last message of every client here"""
-    text = app.run(show_handoff(app, here()))
-    return Output({"text": text, "chars": len(text)}, text or NOTHING)
+    text, warnings = app.run(show_handoff(app, here()))
+    return Output({"text": text, "chars": len(text)}, text or NOTHING, warnings)

@@ -17,6 +17,8 @@ ROUTES = {
     "bundle.show": "GET /api/bundle",
     "context.clear": "PATCH /api/sessions/ID with setContext",
     "context.show": "GET /api/sessions/ID",
+    "conversation.list": None,
+    "conversation.new": None,
     "database.migrate": ASK + "run `holdfast admin migrate`",
     "database.run": None,
     "doctor": None,

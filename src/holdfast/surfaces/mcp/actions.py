@@ -19,6 +19,8 @@ CALLS = {
     "bundle.show": "repo_context operation=bundle",
     "context.clear": "set_relevant_context setName=NAME items=[]",
     "context.show": "get_relevant_context",
+    "conversation.list": None,
+    "conversation.new": None,
     "database.migrate": (
         "ask the person to run `holdfast admin migrate` as the owner of the database"
     ),
