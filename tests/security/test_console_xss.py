@@ -2,14 +2,17 @@
 anywhere it may not.
 
 Payloads go through every field that the console shows: names, labels, metadata, events of
-every kind with their parts, context sets, an applet's parameters, a file's name and its content;
-and what is noted in a repository: claims, decisions, summaries, the names of branches, files and
-authors, what a proof printed, what a diff shows. Then a real Chromium opens the pages, unfolds all
-of them, and is asked what it made of them.
+every kind with their parts, what code sees in them, context sets, an applet's parameters, a file's
+name and its content; and what is noted in a repository: claims, decisions, summaries, the names of
+branches, files and authors, what a proof printed, what a diff shows. Then a real Chromium opens the
+pages, unfolds all of them, and is asked what it made of them.
 """
 
+import hashlib
+import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import cycle
@@ -27,7 +30,13 @@ from holdfast.workstreams.service import WorkstreamService
 from tests.surfaces.console import noting
 from tests.surfaces.console.browsing import Console
 from tests.surfaces.console.conftest import browser, console, opened, root, server, window
-from tests.surfaces.console.story import with_sessions
+from tests.surfaces.console.story import (
+    make_edit,
+    make_request,
+    make_result,
+    make_run,
+    with_sessions,
+)
 from tests.surfaces.http.server import Server
 from tests.workstreams.repos import Repo
 
@@ -124,6 +133,7 @@ PREFIXES = (
     "</svg>",
     '\\">',
 )
+SEEN_PARTS = ["Checks", "Said", "To do", "Edited", "Commits"]
 TOGETHER = 4  # payloads in one session, and in one diff
 LAYOUT = (
     "article aside body dialog div figure form head header html li link main meta nav noscript "
@@ -184,7 +194,7 @@ async def store(sessions: SessionService, number: int, some: list[str]) -> str:
     hints = {"currentIntent": next(turns), "envHint": next(turns)}
     await sessions.update_metadata(session.id, hints)
     for payload in some:
-        await sessions.append_events(session.id, events_with(payload))
+        await sessions.append_events(session.id, [*events_with(payload), *seen_with(payload)])
     labels = [as_label(payload) for payload in some]
     for name in ("files", "endpoints", "ports", *labels):
         await sessions.set_relevant_context(session.id, name, labels)
@@ -213,6 +223,25 @@ def events_with(payload: str) -> list[dict[str, Any]]:
         for kind, role in zip(rules.EVENT_TYPES, ("user", "assistant", *["tool"] * 5), strict=True)
         for given in inputs
     ]
+
+
+def seen_with(payload: str) -> list[dict[str, Any]]:
+    """What code sees by itself: a failing check, words of the user, todos, a file, a commit."""
+    line = as_label(payload)
+    answers = json.dumps({"answers": {line: line}})
+    todos = {"todos": [{"content": payload, "status": "pending"}]}
+    return [
+        make_request(f"Do not use 5 workers here: {line}"),
+        make_edit(payload),
+        make_run(f"pytest -q {shlex.quote(line)}", f"E   {line}", 1),
+        make_run(f"git commit -m {shlex.quote(line)}", f"[main {sha256_hex(line)[:7]}] {line}"),
+        make_result("AskUserQuestion", {}, answers),
+        make_result("TodoWrite", todos, "ok"),
+    ]
+
+
+def sha256_hex(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check(page: Page, some: list[str], where: str) -> None:
@@ -271,7 +300,9 @@ def test_no_stored_text_is_ever_more_than_text(console: Console, scale: Callable
         return [await store(sessions, number, some) for number, some in enumerate(groups)]
 
     for some, session_id in zip(groups, with_sessions(console.settings, fill), strict=True):
-        check(console.open(f"/sessions/{session_id}"), some, "session")
+        page = console.open(f"/sessions/{session_id}")
+        check(page, some, "session")
+        assert page.locator("#seen dt").all_inner_texts() == SEEN_PARTS, some
     check(console.open("/sessions"), every[-1:], "list")
     assert {urlsplit(url).netloc for url in console.requests} == {
         urlsplit(console.server.url).netloc

@@ -29,7 +29,7 @@ FLAGS = (
 NOTE_DIALOGS = """for (const name of ["alert", "confirm", "prompt"]) {
   window[name] = (words) => console.error(`dialog ${name}: ${words}`);
 }"""
-PATIENCE = 15_000  # milliseconds; a guard against hanging, not a measure
+PATIENCE = 60_000  # milliseconds; a guard against hanging, not a measure
 expect.set_options(timeout=PATIENCE)
 # Read now: a test runs without any setting of the person who started it.
 CHROMIUM = (

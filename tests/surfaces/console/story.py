@@ -79,6 +79,20 @@ def make_edit(path: str, tool: str = "Edit") -> EventFields:
     }
 
 
+def make_todos(**statuses: str) -> EventFields:
+    """The client's own list; a name says what is to be done."""
+    todos = [
+        {"content": name.replace("_", " "), "status": status, "activeForm": name}
+        for name, status in statuses.items()
+    ]
+    return make_result("TodoWrite", {"todos": todos}, "Todos have been modified successfully.")
+
+
+def make_result(tool: str, given: dict[str, Any], content: str) -> EventFields:
+    parts = {"tool": tool, "input": given}
+    return {"type": "tool_result", "role": "tool", "content": content, "parts": parts}
+
+
 def read(path: str) -> EventFields:
     parts = {"tool": "Read", "input": {"file_path": path}}
     return {
@@ -91,7 +105,10 @@ def read(path: str) -> EventFields:
 
 WEBHOOK = [
     [
-        make_request("failed webhooks must be retried, and never pay twice"),
+        make_request(
+            "failed webhooks must be retried, and never pay twice. "
+            "No Redis streams: ops will not run another Redis."
+        ),
         read("{repo}/src/payouts/webhooks.py"),
         read("{repo}/src/payouts/models.py"),
         make_edit("{repo}/src/payouts/retry.py", "Write"),
@@ -106,6 +123,12 @@ WEBHOOK = [
         make_edit("{repo}/src/payouts/retry.py"),
         make_edit("{repo}/tests/test_retry.py", "Write"),
         make_run("pytest -q tests/test_retry.py | tail -3", "12 passed"),
+        make_todos(
+            schedule_with_jitter="completed",
+            give_up_after_8_attempts="in_progress",
+            treat_a_409_as_success="pending",
+            migration_0031="pending",
+        ),
         make_answer(
             "schedule() doubles from 30 s and adds up to 20 % of jitter.\n\n"
             "The last attempt is at 23 h 41 min."
@@ -121,6 +144,16 @@ WEBHOOK = [
         ),
         make_edit("{repo}/src/payouts/retry.py"),
         make_run("pytest -q tests/test_retry.py", "12 passed in 0.58s"),
+        make_run(
+            "git commit -qam 'Give up after 8 attempts'",
+            "[feat/webhook-retry 4be07a1] Give up after 8 attempts\n 2 files changed",
+        ),
+        make_run(
+            "make check",
+            "FAILED tests/test_models.py::test_attempts_are_unique - assert 2 == 1\n"
+            "1 failed, 86 passed in 9.12s\nmake: *** [check] Error 1",
+            2,
+        ),
         {
             "type": "validation_gate",
             "role": "system",

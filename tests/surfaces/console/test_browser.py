@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
+from typing import Literal
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
@@ -24,6 +25,7 @@ from tests.surfaces.console.story import (
     make_edit,
     make_request,
     make_run,
+    make_todos,
     with_sessions,
 )
 from tests.surfaces.console.test_prices import fire, install
@@ -128,6 +130,81 @@ def test_a_card_that_was_closed_stays_closed(console: Console):
 
     expect(page.locator("#card .count")).to_have_text("1 item")
     assert page.locator("#card-fold").get_attribute("open") is None
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_failing_check_on_the_card_leads_to_its_turn(
+    console: Console, width: int, scheme: Literal["light", "dark"]
+):
+    """Readable in both schemes, nothing wider than the window, however long the command is."""
+    why = "FAILED tests/test_retry.py::test_gives_up_after_8 - " + "assert_9_equals_8_" * 20
+    session_id = console.start_session(
+        make_request("Give up after 8 attempts."),
+        make_edit("/r/" + "a_long_name" * 20),
+        make_run("pytest -q " + "tests/test_retry.py " * 12, f"{why}\n1 failed", 1),
+        make_run("pytest -q tests/b.py | tail -1", "3 passed"),
+        make_run("ruff check src", "All checks passed!"),
+        make_run("git commit -qm " + "word" * 40, "[main 1234567] " + "word" * 40),
+        make_todos(done="completed", **{"next_step" * 20: "pending"}),
+        make_answer("Not yet."),
+    )
+    console.page.set_viewport_size({"width": width, "height": 844})
+    console.page.emulate_media(color_scheme=scheme)
+    page = console.open_live(f"/sessions/{session_id}")
+    failing = page.locator("#seen .checks li", has=page.locator(".verdict.failed"))
+    expect(failing.locator(".why")).to_contain_text("test_gives_up_after_8")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(TOO_WIDE) == []
+    worst = page.evaluate(CONTRAST)
+    assert worst["ratio"] >= 4.5, worst
+    expect(page.locator("#step-3")).to_be_hidden()
+    console.requests.clear()
+
+    failing.locator("a.source").focus()
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#step-3:target pre").last).to_contain_text("test_gives_up_after_8")
+    expect(page.locator("#step-3 > summary")).to_be_focused()
+    expect(page.locator("#step-3 > summary")).to_be_in_viewport()
+    assert not [url for url in console.requests if "?at=" in url]
+
+
+TOO_WIDE = """() => [...document.querySelectorAll("#card *")]
+  .filter((each) => each.getBoundingClientRect().right
+      > document.querySelector("#card").getBoundingClientRect().right)
+  .map((each) => each.outerHTML.slice(0, 100))"""
+
+
+def test_a_check_of_an_earlier_page_is_shown_there_unfolded(console: Console):
+    session_id = console.start_session(
+        make_request("first"),
+        make_run("pytest -q", "FAILED tests/a.py::test_x - assert 0\n1 failed", 1),
+        *[make_request(f"request {number}") for number in range(25)],
+    )
+    page = console.open_live(f"/sessions/{session_id}")
+    expect(page.locator("#step-2")).to_have_count(0)
+
+    page.locator("#seen .checks a.source").click()
+
+    page.wait_for_url("**?at=2#step-2")
+    expect(page.locator("#step-2 pre").last).to_contain_text("FAILED tests/a.py")
+    expect(page.locator("#step-2")).to_be_in_viewport()
+
+
+def test_the_card_shows_a_check_as_soon_as_it_has_failed(console: Console):
+    """What was unfolded stays unfolded."""
+    rules = [make_request(f"Do not touch module_{number}.py") for number in range(5)]
+    session_id = console.start_session(*rules)
+    page = console.open_live(f"/sessions/{session_id}")
+    page.locator("#seen-more-said > summary").click()
+
+    with console.api as api:
+        event = make_run("make test", "make: *** [test] Error 1", 2)
+        assert api.post(f"/api/sessions/{session_id}/events", json=event).is_success
+
+    expect(page.locator("#seen .verdict.failed")).to_have_count(1)
+    expect(page.locator("#seen-more-said li").last).to_be_visible()
 
 
 def test_a_file_on_the_card_opens_in_the_editor(console: Console):
@@ -897,7 +974,7 @@ def test_keys_open_the_right_session_while_the_list_is_written_anew(own_console:
 def tab_to(console: Console, selector: str, *, back: bool = False) -> None:
     """Press Tab until it is there; a person would give up after fifty."""
     for _ in range(50):
-        if console.page.evaluate("selector => document.activeElement.matches(selector)", selector):
+        if console.page.evaluate("selector => document.activeElement?.matches(selector)", selector):
             return
         console.page.keyboard.press("Shift+Tab" if back else "Tab")
     raise AssertionError(f"{selector} is not reached by Tab")

@@ -21,6 +21,14 @@ from holdfast.storage.processes import Processes
 from holdfast.surfaces.console import STATIC, make_console, screens, stock, texts
 from holdfast.surfaces.console.shell import RAIL, store_name
 from holdfast.surfaces.http import bodies
+from holdfast.usecases import observing
+from tests.surfaces.console.story import (
+    EventFields,
+    make_edit,
+    make_request,
+    make_run,
+    make_todos,
+)
 from tests.surfaces.http.server import is_problem
 
 NOBODY = "01890000-0000-7000-8000-000000000000"
@@ -336,6 +344,142 @@ async def test_an_erased_event_says_so(pages: Pages):
         page = await pages.get(path)
         assert "Erased" in page
         assert "a secret" not in page
+
+
+# --- what code has seen, on the card --------------------------------------------------------------
+
+
+async def test_the_card_shows_what_code_has_seen_and_leads_to_its_turns(pages: Pages):
+    session = await pages.sessions.create_session("claude", "u1", worktree=str(pages.root))
+    events = [
+        make_request("No Redis: ops will not run another one."),
+        make_run("pytest -q tests/a.py", "FAILED tests/a.py::t - assert 9 == 8\n1 failed", 1),
+        make_run("ruff check src", "All checks passed!"),
+        make_run("pytest -q tests/b.py | tail -3", "12 passed"),
+        make_edit(str(pages.root / "a.py")),
+        make_todos(done="completed", first="pending", second="in_progress"),
+        make_run("git commit -qm one", "[main 1234567] Give up after 8"),
+    ]
+    await pages.sessions.append_events(session.id, events)
+
+    page = await pages.get(f"/sessions/{session.id}")
+
+    seen = page.partition('id="seen"')[2].partition('id="figures"')[0]
+    assert re.findall(r'class="verdict (\w+)"', seen) == ["failed", "unknown", "passed"]
+    assert "<span>FAILED tests/a.py::t - assert 9 == 8</span>" in seen
+    assert "end not known: " in seen
+    assert re.search(r'class="changed" title="a.py">changed since: <code>a.py</code></p>', seen)
+    assert "“No Redis: ops will not run another one.”" in seen
+    assert "<b>2 open</b>, 1 done" in seen
+    assert re.findall(r'<span class="text">(\w+)<', seen) == ["second", "first"]
+    assert f'{pages.root}/a.py">a.py</a> <span class="note">missing</span>' in seen
+    assert "1234567 Give up after 8</a>" in seen
+    sources = re.findall(r'class="source" id="[^"]+" href="([^"]+)"', seen)
+    parts = ["step-2", "step-4", "step-3", "turn-1", "step-6", "step-5", "step-7"]
+    assert sources == [f"/sessions/{session.id}?at={part[-1]}#{part}" for part in parts]
+    for source in sources:
+        address, _, anchor = source.partition("#")
+        assert f'id="{anchor}"' in await pages.get(address)
+
+
+async def test_of_each_kind_a_few_are_shown_and_the_rest_unfolds(pages: Pages):
+    session = await pages.sessions.create_session("claude", "u1")
+    said = [make_request(f"Do not touch module_{number}.py") for number in range(10)]
+    await pages.sessions.append_events(session.id, said)
+
+    card = await pages.get(f"/console/sessions/{session.id}/card")
+
+    shown, fold, rest = card.partition('<details class="rest" id="seen-more-said">')
+    assert fold
+    assert re.findall(r"“Do not touch module_(\d)", shown) == ["9", "8", "7"]
+    assert "+7 more" in rest
+    assert rest.count("“Do not touch ") == 7
+
+
+async def test_a_card_without_anything_seen_has_no_headings(pages: Pages):
+    session = await pages.started()
+
+    card = await pages.get(f"/console/sessions/{session.id}/card")
+
+    assert "<dt>" not in card
+    assert "Nothing yet." in card
+    await pages.sessions.append_event(session.id, **as_fields(make_run("make test", "no", 2)))
+    assert "Nothing yet." not in await pages.get(f"/console/sessions/{session.id}/card")
+
+
+async def test_the_card_follows_the_session_with_the_tail(pages: Pages):
+    session = await pages.started(turns=2)
+    await pages.get(f"/sessions/{session.id}")
+    await pages.sessions.append_event(session.id, **as_fields(make_run("make test", "no", 2)))
+
+    tail = await pages.get(f"/console/sessions/{session.id}/tail?after=6")
+
+    seen = tail.partition('<div class="seen" id="seen" aria-live="off" hx-swap-oob="true">')[2]
+    assert "<code>make test</code>" in seen
+
+
+async def test_what_was_taken_back_or_erased_leaves_the_card(pages: Pages):
+    session = await pages.sessions.create_session("claude", "u1")
+    for text in ("Use 4 workers only.", "Keep 90 days of history."):
+        await pages.sessions.append_event(session.id, **as_fields(make_request(text)))
+    first, second = [event async for event in pages.sessions.read_events(session.id)]
+    address = f"/console/sessions/{session.id}/card"
+    assert (await pages.get(address)).count("“") == 2
+
+    await changing.mark_rewound(pages.sessions.store, session.id, [first.id], is_rewound=True)
+    assert re.findall(r"“([^”]+)”", await pages.get(address)) == ["Keep 90 days of history."]
+    await pages.sessions.forget_events([second.id])
+    assert "“" not in await pages.get(address)
+
+
+async def test_a_page_at_an_event_shows_its_whole_turn(pages: Pages):
+    """The turns after it are left out; of a turn that is longer than a page, what follows it."""
+    session = await pages.started(turns=50)
+
+    page = await pages.get(f"/sessions/{session.id}?at=50")
+    assert re.findall(r'id="turn-(\d+)"', page)[:2] == ["49", "46"]
+    assert ('id="step-51"' in page, "Newest turns" in page) == (True, True)
+    newest = await pages.get(f"/sessions/{session.id}?at=149")
+    assert ('id="turn-148"' in newest, "Newest turns" in newest) == (True, False)
+    await pages.get(f"/sessions/{session.id}?at=100000")
+
+    long = await pages.started(turns=1, events_per_turn=1000)
+    page = await pages.get(f"/sessions/{long.id}?at=500")
+    steps = re.findall(r'id="step-(\d+)"', page)
+    assert (steps[0], len(steps)) == ("500", screens.EVENTS_PER_PAGE)
+
+
+async def test_the_card_reads_no_more_of_a_long_session_than_of_a_short_one(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+):
+    """At first the newest events, then what came since."""
+    monkeypatch.setattr(observing, "FIRST_LOOK", 50)
+    read: list[int] = []
+    list_events = SessionService.list_events
+
+    async def count(self: SessionService, *asked: Any) -> Any:
+        events = await list_events(self, *asked)
+        read.append(len(events))
+        return events
+
+    monkeypatch.setattr(SessionService, "list_events", count)
+    for turns in (30, 300):
+        session = await pages.started(turns=turns)
+        read.clear()
+        await pages.get(f"/sessions/{session.id}")
+        assert sum(read) == 50
+        await pages.get(f"/sessions/{session.id}")
+        assert sum(read) == 50
+        await pages.sessions.append_event(session.id, "user_message", "user", "more")
+        await pages.get(f"/sessions/{session.id}")
+        assert sum(read) == 51
+
+
+def as_fields(event: EventFields) -> EventFields:
+    return {"event_type": event["type"], **{k: v for k, v in event.items() if k != "type"}}
+
+
+# --- the strip ------------------------------------------------------------------------------------
 
 
 async def test_the_strip_shows_the_accounts(pages: Pages):

@@ -39,6 +39,8 @@ def prepare(console: Console) -> tuple[str, str]:
     path = repo / "src" / "payouts" / "retry.py"
     path.parent.mkdir(parents=True)
     path.write_text(RETRY)
+    (repo / "tests").mkdir()
+    (repo / "tests" / "test_retry.py").write_text("def test_gives_up_after_8(): ...\n")
     (repo / "docs").mkdir()
     (repo / "docs" / "adr-014.md").write_text("# Webhooks\n")
     session_id = story.write_week(console.settings, str(repo))
@@ -59,7 +61,7 @@ def test_a_working_week_is_shown_in_every_form(own_console: Console):
     session_id, path = prepare(own_console)
     page = own_console.open_live(f"/sessions/{session_id}")
     expect(page.locator(".turn")).to_have_count(3)
-    assert page.locator(".commands .verdict").all_inner_texts() == ["✗", "✓", "?", "✓"]
+    assert page.locator(".commands .verdict").all_inner_texts() == ["✗", "✓", "✓", "✗", "?", "✓"]
     assert sorted(set(page.locator("#list .ending").all_inner_texts())) == [
         "ended",
         "idle",

@@ -170,3 +170,14 @@ def test_an_output_that_is_cut_anywhere_is_shown_as_far_as_it_goes(printed: str,
     shown = showing.describe_output(content)
 
     assert shown in (content, showing.NOTHING_PRINTED) or printed.startswith(shown)
+
+
+def test_a_short_moment_names_its_day_only_where_that_is_another_one():
+    """Both in the zone of the reader."""
+    began = datetime(2026, 11, 16, 21, 30, tzinfo=UTC)
+    helsinki = showing.find_zone("Europe/Helsinki")
+
+    assert showing.short_moment_text(began + timedelta(minutes=5), began, helsinki) == "23:35"
+    later = began + timedelta(hours=1)
+    assert showing.short_moment_text(later, began, helsinki) == "17 Nov, 00:30"
+    assert showing.short_moment_text(later, began, UTC) == "22:30"

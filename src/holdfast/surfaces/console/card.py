@@ -55,7 +55,7 @@ def make_card(
     other_names = sorted(context.keys() - OWN_SETS)
     return ContextCard(
         session_id=session.id,
-        files=tuple(_make_file_item(session, path, roots, exists) for path in paths),
+        files=tuple(make_file_item(session, path, roots, exists) for path in paths),
         endpoints=tuple(CardItem(url, url, links.web_link(url)) for url in urls),
         ports=tuple(ports),
         applet=_make_applet_item(session, applet),
@@ -63,8 +63,11 @@ def make_card(
     )
 
 
-def _make_file_item(
-    session: Session, path: str, roots: Sequence[ConfinedRoot], exists: Callable[[str], bool]
+def make_file_item(
+    session: Session,
+    path: str,
+    roots: Sequence[ConfinedRoot],
+    exists: Callable[[str], bool] = os.path.exists,
 ) -> CardItem:
     full = links.full_path(path, session.worktree)
     short = links.short_path(full, session.worktree)

@@ -94,6 +94,12 @@ def session_link(session_id: str, **more: str) -> str:
     return link
 
 
+def event_link(session_id: str, sequence: int, part: str = "step") -> str:
+    """Where the turn of an event is shown, at that `part` of it."""
+    link = session_link(session_id, at=str(sequence))
+    return f"{link}#{part}-{sequence}"
+
+
 def full_path(path: str, worktree: str | None) -> str:
     """A relative path belongs to the session's working tree."""
     if os.path.isabs(path) or not worktree:

@@ -30,11 +30,13 @@ from holdfast.sessions.model import Session
 from holdfast.surfaces.console import applet, diff, links, prices, screens, showing, texts
 from holdfast.surfaces.console.card import make_card
 from holdfast.surfaces.console.proving import Prover
+from holdfast.surfaces.console.seen_view import make_seen_view
 from holdfast.surfaces.console.shell import ZONE_COOKIE, Shell
 from holdfast.surfaces.console.stock import Stock
 from holdfast.surfaces.console.work_pages import add_work
 from holdfast.surfaces.http import bodies, problems
 from holdfast.surfaces.http.guard import is_person
+from holdfast.usecases.observing import observe
 from holdfast.usecases.session_status import Busy, find_busy
 
 # A text of the largest file, with every character of it escaped.
@@ -80,20 +82,26 @@ class Console:
 
     async def load_detail(self, session: Session, below: int | None) -> dict[str, Any]:
         sessions = self.app.scope.sessions
-        row, timeline, figures = await asyncio.gather(
+        row, timeline, figures, card = await asyncio.gather(
             screens.load_row(sessions, session, clock.now(), self.find_busy()),
             screens.load_timeline(sessions, session.id, below),
             screens.load_figures(sessions, session),
+            self.load_card(session),
         )
-        card = await asyncio.to_thread(make_card, session, self.roots)
         return {
-            "session": session,
             "row": row,
             "timeline": timeline,
             "figures": figures,
-            "card": card,
             "is_latest": below is None,
+            **card,
         }
+
+    async def load_card(self, session: Session) -> dict[str, Any]:
+        """What the session is reminded of, and what code has seen in it."""
+        [digest] = await observe(self.app.scope.sessions, [session])
+        card = await asyncio.to_thread(make_card, session, self.roots)
+        seen = await asyncio.to_thread(make_seen_view, session, digest, self.roots)
+        return {"session": session, "card": card, "seen": seen}
 
 
 def make_console(app: App, roots: Sequence[str]) -> APIRouter:
@@ -183,9 +191,16 @@ def _add_pages(router: APIRouter, console: Console) -> None:
 
     @router.get("/sessions/{session_id}")
     async def show_session(
-        request: Request, session_id: str, below: Number = None, older: Below = None
+        request: Request,
+        session_id: str,
+        below: Number = None,
+        at: Number = None,
+        older: Below = None,
     ) -> Response:
+        """The newest turns, those below a number, or those that end with the turn of an event."""
         session = await sessions.get_session(session_id)
+        if at is not None:
+            below = await screens.find_page_end(sessions, session.id, at)
         found = await screens.load_list(
             sessions, find_zone(request), older, busy=console.find_busy()
         )
@@ -297,8 +312,8 @@ def _add_session_pieces(router: APIRouter, console: Console) -> None:
     @router.get("/console/sessions/{session_id}/card")
     async def show_card(request: Request, session_id: str) -> Response:
         session = await sessions.get_session(session_id)
-        card = await asyncio.to_thread(make_card, session, console.roots)
-        return shell.render("_card.html", request, card=card)
+        card = await console.load_card(session)
+        return shell.render("_card.html", request, **card)
 
     @router.get("/console/sessions/{session_id}/turns")
     async def show_turns(request: Request, session_id: str, below: Number = None) -> Response:

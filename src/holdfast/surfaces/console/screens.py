@@ -144,6 +144,19 @@ async def load_timeline(
     return Timeline(newest_first, earlier, events[-1].sequence)
 
 
+async def find_page_end(sessions: SessionService, session_id: str, at: int) -> int | None:
+    """The number to read below so that the turn of an event is shown, as far as a page goes.
+
+    None for the newest page.
+    """
+    following = await sessions.list_events(session_id, at, EVENTS_PER_PAGE - 1)
+    next_turns = [turn for turn in gather_turns(following) if turn.request]
+    if next_turns:
+        return next_turns[0].first
+    is_cut = len(following) == EVENTS_PER_PAGE - 1
+    return at + EVENTS_PER_PAGE if is_cut else None
+
+
 async def load_figures(sessions: SessionService, session: Session) -> pictures.Figures:
     samples = await sessions.sample_events(session.id, pictures.FIGURE_SAMPLES)
     return pictures.make_figures(session.last_sequence, samples)

@@ -77,6 +77,7 @@ GLOBALS: dict[str, Any] = {
     "marks": MARKS,
     "client_mark": showing.client_mark,
     "session_link": links.session_link,
+    "event_link": links.event_link,
     "editor_link": links.editor_link,
     "line_link": links.line_link,
     "diff_link": links.diff_link,
@@ -106,6 +107,7 @@ class Shell:
         times = {
             "clock": partial(showing.clock_text, zone=zone),
             "moment": partial(showing.moment_text, zone=zone),
+            "short_moment": partial(showing.short_moment_text, zone=zone),
             "iso": clock.to_text,
             "zone_name": zone_name(zone),
         }

@@ -87,6 +87,14 @@ def moment_text(at: datetime, zone: tzinfo | None) -> str:
     return f"{there.day} {there:%b %Y, %H:%M}"
 
 
+def short_moment_text(at: datetime, beside: datetime, zone: tzinfo | None) -> str:
+    """The clock alone on the day of a moment that is shown beside it, else with its day."""
+    there = local(at, zone)
+    if there.date() == local(beside, zone).date():
+        return f"{there:%H:%M}"
+    return f"{there.day} {there:%b, %H:%M}"
+
+
 def at_seconds(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 

@@ -13,12 +13,13 @@ from fastapi.responses import JSONResponse
 
 from holdfast.bundles.model import PHASES
 from holdfast.errors import HoldfastError, InvalidValueError, NoWorkingTreeError
+from holdfast.ground.masking import Mask
 from holdfast.surfaces import memory_wording
 from holdfast.surfaces.console import bundle_view, work_view
 from holdfast.surfaces.console.notes_switch import NotesSwitch, find_switch, find_switch_where_off
 from holdfast.surfaces.http import bodies
 from holdfast.usecases import sharing
-from holdfast.usecases.client_memory import check_memory
+from holdfast.usecases.client_memory import check_memory, mask_check
 from holdfast.workstreams.errors import NoRepositoryError, ProofNotFoundError, SharedContextOffError
 from holdfast.workstreams.service import WorkstreamService
 
@@ -267,9 +268,10 @@ def _add_memory(router: APIRouter, console: Console) -> None:
         if folder is None:
             return Response(status_code=204)
         try:
-            check = await asyncio.to_thread(check_memory, folder, os.environ)
+            found = await asyncio.to_thread(check_memory, folder, os.environ)
         except NoRepositoryError:
             return Response(status_code=204)
+        check = mask_check(found, Mask(console.app.settings.home))
         values: dict[str, Any] = {
             "check": check,
             "summary": memory_wording.describe_counts(check.counts),

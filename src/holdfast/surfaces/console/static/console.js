@@ -186,6 +186,8 @@
     if (unfolder) unfold(event, document.getElementById(unfolder.dataset.unfolds));
     const folded = event.target.closest(".piece:not([open]) > summary, .again:not([open]) > summary");
     if (folded) folded.parentElement.addEventListener("toggle", ({ target }) => showWhole(target), { once: true });
+    const source = event.target.closest("[data-shows]");
+    if (source && document.getElementById(source.dataset.shows) && !isForNewTab(event)) showHere(event, source.dataset.shows);
     const copier = event.target.closest("[data-copies]");
     if (copier) copy(copier, document.getElementById(copier.dataset.copies));
   });
@@ -202,6 +204,28 @@
   function showWhole(fold) {
     if (fold.open) fold.scrollIntoView({ block: "nearest" });
   }
+
+  const isForNewTab = (event) => event.ctrlKey || event.metaKey || event.shiftKey;
+
+  // What is on the page already is shown without loading it again.
+  function showHere(event, id) {
+    event.preventDefault();
+    if (location.hash === `#${id}`) reveal();
+    else location.hash = id;
+  }
+
+  // Not every browser unfolds what an address leads to, and none the fold itself.
+  function reveal() {
+    const shown = document.getElementById(location.hash.slice(1));
+    if (!shown?.closest("#timeline")) return;
+    for (let fold = shown.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    const head = shown.querySelector(":scope > summary, :scope > .request") || shown;
+    head.scrollIntoView({ block: "center" });
+    head.focus({ preventScroll: true });
+  }
+
+  addEventListener("hashchange", reveal);
+  addEventListener("DOMContentLoaded", reveal);
 
   async function copy(button, source) {
     try {
