@@ -15,7 +15,7 @@ from holdfast.clients import CLIENTS, find_client
 from holdfast.ground.settings import load_settings
 from holdfast.notices import store
 from holdfast.storage.enrolment import Enrolment
-from tests.rig.commands import HOLDFAST, Answer, Call
+from tests.rig.commands import PATIENT, Answer, Call
 from tests.surfaces.test_hook import SILENT, fire, payload
 from tests.workstreams.repos import ON, Repo, with_code
 
@@ -196,6 +196,98 @@ def test_forgetting_removes_what_was_looked_up_and_told(decided: Repo, cli: Call
     assert files == []
 
 
+# --- stale notes of a client's own memory ---------------------------------------------------------
+
+
+@pytest.fixture
+def noted(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
+    """Notes about a file that is gone, for each client; nobody shares notes."""
+    for name in ON:
+        monkeypatch.delenv(name)
+    for name in ("CLAUDE.md", "AGENTS.md", "GEMINI.md"):
+        repo.write(name, "# Notes\n\n- `src/retry.py` has the schedule\n")
+    repo.commit("notes")
+    repo.git("rm", "-q", "src/retry.py")
+    repo.commit("remove")
+    return repo
+
+
+STALE = ".md:3 says src/retry.py: deleted in "
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_stale_note_is_told_once_in_a_session_and_without_the_flag(client: str, noted: Repo):
+    quiet = edit(client, noted, "src/models.py", "x = 1\n", session_id="s1")
+    told = read_notice(client, edit(client, noted, "src/retry.py", "x = 1\n", session_id="s1"))
+    again = edit(client, noted, "docs/a.md", "See src/retry.py.\n", session_id="s1")
+    by_prompt = prompt(client, noted, "change src/retry.py", session_id="s2")
+
+    assert quiet == again == SILENT
+    assert "stale note" not in by_prompt.out
+    assert told.startswith("stale note ")
+    assert told.count(STALE) == 1
+
+
+def test_a_rejected_alternative_is_not_told_without_the_flag(
+    decided: Repo, monkeypatch: pytest.MonkeyPatch
+):
+    decided.write("CLAUDE.md", "- `src/retry.py` has the schedule\n")
+    decided.git("rm", "-q", "src/retry.py")
+    both = read_notice("claude", edit("claude", decided, "src/retry.py", "import redis\n"))
+    for name in ON:
+        monkeypatch.delenv(name)
+    one = edit("claude", decided, "src/retry.py", "import redis\n", session_id="s2")
+
+    decision, note = both.splitlines()
+    assert decision.endswith(TOLD)
+    assert note == "stale note CLAUDE.md:1 says src/retry.py: deleted here, not committed yet"
+    assert read_notice("claude", one) == note
+    assert len(both) <= 300
+
+
+def test_why_says_which_note_was_stale_also_after_it_is_fixed(noted: Repo, cli: Call):
+    edit("claude", noted, "src/retry.py", "x = 1\n")
+    noted.write("CLAUDE.md", "- nothing\n")
+
+    explained = cli("why").out
+
+    assert "CLAUDE.md:3 stale: src/retry.py: deleted in " in explained
+    assert "it names the file src/retry.py" in explained
+
+
+@pytest.mark.usefixtures("real_limits")
+@pytest.mark.parametrize("script", ["exit 1", "sleep 30"], ids=["broken", "slow"])
+def test_memory_that_cannot_be_checked_in_time_delays_one_edit_only(
+    script: str, noted: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    place = tmp_path / "bin"
+    place.mkdir()
+    (place / "git").write_text(f"#!/bin/sh\necho x >> {tmp_path}/starts\n{script}\n")
+    (place / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{place}:/nowhere")
+
+    answers = [edit("claude", noted, "src/retry.py", "x = 1\n")]
+    starts = (tmp_path / "starts").read_text()
+    answers.append(edit("claude", noted, "src/retry.py", "x = 1\n"))
+
+    assert answers == [SILENT, SILENT]
+    assert (tmp_path / "starts").read_text() == starts
+
+
+def test_an_edit_that_concerns_no_stale_note_loads_no_matching(noted: Repo):
+    store_again(noted)
+    described = describe_edit("claude", noted.folder / "src/models.py", "y = 1\n")
+    given = payload("claude", "PreToolUse", cwd=str(noted.folder), **described)
+
+    modules = load_modules("PreToolUse", given)
+
+    assert "holdfast.notices.store" in modules
+    dear = {"apsw", "subprocess", "datetime", "hashlib", "holdfast.app"}
+    unneeded = {f"holdfast.notices.{name}" for name in ("matching", "stale", "terms", "code")}
+    assert modules & (dear | unneeded | {"holdfast.usecases.client_memory"}) == set()
+    assert len([name for name in modules if name.startswith("holdfast")]) <= 45
+
+
 # --- nothing blocks an agent ----------------------------------------------------------------------
 
 
@@ -204,7 +296,7 @@ def test_two_hooks_at_once_tell_it_once(decided: Repo):
     prompt("claude", decided, "hello", session_id="warm")
     running = [
         subprocess.Popen(
-            [*HOLDFAST, "hook", "claude", "UserPromptSubmit"],
+            [*PATIENT, "hook", "claude", "UserPromptSubmit"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -239,6 +331,7 @@ def test_a_working_tree_that_is_gone_is_silent(decided: Repo):
     assert answer == SILENT
 
 
+@pytest.mark.usefixtures("real_limits")
 @pytest.mark.parametrize("script", ["exit 1", "sleep 30"], ids=["broken", "slow"])
 def test_git_that_does_not_answer_delays_no_agent_twice(
     script: str, decided: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -339,9 +432,11 @@ def test_an_edit_is_looked_up_without_a_store_or_git(decided: Repo):
 def store_again(repo: Repo) -> None:
     """An index that is used for as long as nothing changes."""
     home = load_settings().home
-    for path in [*Path(repo.folder, "data/context").glob("*"), Path(home)]:
-        os.utime(path, (1_700_000_000, 1_700_000_000))
-    prompt("claude", repo, "hello", session_id="warm")
+    noted = [*Path(repo.folder, "data/context").glob("*"), *Path(repo.folder).glob("*.md")]
+    for path in [*noted, *Path(repo.folder, ".git").rglob("*"), Path(home)]:
+        if path.exists():
+            os.utime(path, (1_700_000_000, 1_700_000_000))
+    edit("claude", repo, "src/warm.py", "x = 1\n", session_id="warm")
     assert store.list_told(home) == []
 
 
