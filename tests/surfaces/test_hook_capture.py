@@ -757,7 +757,8 @@ def test_a_transcript_that_has_not_changed_is_not_read_again(
     claude: Claude, next_claude: Claude, home: Path, project: Path
 ):
     claude.ask("Retry at most 8 times.", "p1")
-    at = os.stat(claude.path).st_mtime_ns
+    at = os.stat(claude.path).st_mtime_ns - 10**10  # what is newer may still be written
+    os.utime(claude.path, ns=(at, at))
     next_claude.fire("SessionStart", source="startup")
     claude.answer("Written in the same moment.")
     os.utime(claude.path, ns=(at, at))
@@ -797,6 +798,9 @@ def test_all_sessions_that_no_hook_reported_arrive_over_the_next_starts_each_onc
         name = f"{number:04}{OLDER[4:]}"
         Claude(home, project, name).ask(f"Request {number}.", "p1")
         say_unheard(Codex(home, project, name), f"Request {number}.")
+    for transcript in home.rglob("*.jsonl"):  # what is newer is read again
+        at = os.stat(transcript).st_mtime_ns - 10**10
+        os.utime(transcript, ns=(at, at))
 
     arrived: list[int] = []
     while len(arrived) < 10 and arrived[-1:] != [120]:

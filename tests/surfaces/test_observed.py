@@ -1,11 +1,16 @@
 """What hooks and commands show of what code has seen, through real processes and a real git."""
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
 
+from holdfast.ground.settings import load_settings
+from holdfast.storage.enrolment import Enrolment
 from tests.rig.claude_program import FIRST, SECOND, Claude, stored
+from tests.rig.codex_program import THREAD, Codex
 from tests.rig.commands import run_process
 from tests.workstreams.repos import Repo, with_code
 
@@ -105,3 +110,83 @@ def test_what_was_forgotten_is_quoted_no_longer(claude: Claude, repo: Repo):
     assert '- "Never use the word xyzzy."' in before
     assert forgotten.code == 0
     assert "xyzzy" not in after
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def agreed(repo: Repo) -> None:
+    """That the checkout is looked at, as `init` asks."""
+    Enrolment(load_settings().home).add(str(repo.folder))
+
+
+def hand_over(home: Path, repo: Repo) -> str:
+    told = Claude(home, repo.folder, SECOND).fire("SessionStart", source="startup").out
+    text: str = json.loads(told)["hookSpecificOutput"]["additionalContext"]
+    return text
+
+
+def find_files(text: str) -> list[str]:
+    [line] = [line for line in text.splitlines() if line.startswith("FILES ")]
+    return sorted(line.removeprefix("FILES ").split(" · "))
+
+
+def change_by_hand(repo: Repo, path: str) -> None:
+    """As a person did an hour ago."""
+    (repo.folder / path).write_text("by hand\n")
+    an_hour_ago = time.time() - 3600
+    os.utime(repo.folder / path, (an_hour_ago, an_hour_ago))
+
+
+@pytest.mark.usefixtures("agreed")
+def test_claude_changes_files_through_its_shell(claude: Claude, repo: Repo, home: Path):
+    change_by_hand(repo, "person.py")
+    claude.fire("SessionStart", source="startup")
+    claude.fire("UserPromptSubmit", prompt="Rename it.", prompt_id="p1")
+    claude.ask("Rename it.", "p1")
+    command = "sed -i s/x/y/ src/retry.py; cat > 'new file.py'"
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": command}}
+    claude.write("assistant", [call])
+    (repo.folder / "src" / "retry.py").write_text("def renamed(): ...\n")
+    (repo.folder / "new file.py").write_text("new\n")
+    claude.write("user", [{"type": "tool_result", "tool_use_id": "toolu_1", "content": ""}])
+    claude.answer("Renamed.")
+    claude.fire("Stop", prompt_id="p1", last_assistant_message="Renamed.")
+
+    text = hand_over(home, repo)
+
+    assert find_files(text) == ["new file.py", "src/retry.py"]
+    why = run_process("why", cwd=repo.folder).out
+    [ran] = [event for event in stored(FIRST) if event.type == "tool_result"]
+    assert f"event {ran.id}: changed while commands ran" in why
+
+
+@pytest.mark.usefixtures("agreed")
+def test_codex_edits_through_the_shell_and_says_what_a_command_reads(repo: Repo, home: Path):
+    change_by_hand(repo, "person.py")
+    for number, thread in enumerate((THREAD, THREAD.replace("01a1eb02", "01a1eb03"))):
+        codex = Codex(home, repo.folder, thread)
+        codex.fire("SessionStart", source="startup")
+        codex.ask("Look at it.", f"t{number}")
+        read = [{"type": "read", "cmd": "cat README.md", "name": "README.md", "path": "README.md"}]
+        words = ["/bin/bash", "-lc", "cat README.md && touch made.py"]
+        (repo.folder / f"made_{number}.py").write_text("new\n")
+        codex.complete(
+            "CommandExecution", f"t{number}", command=words, parsed_cmd=read, exit_code=0
+        )
+        codex.say("Looked.", f"t{number}")
+        codex.fire("Stop", turn_id=f"t{number}", last_assistant_message="Looked.")
+
+    assert find_files(hand_over(home, repo)) == ["README.md", "made_0.py", "made_1.py"]
+
+
+@pytest.mark.usefixtures("agreed")
+def test_the_files_of_a_commit_are_those_of_the_session(claude: Claude, repo: Repo, home: Path):
+    claude.fire("SessionStart", source="startup")
+    (repo.folder / "src" / "retry.py").write_text("def renamed(): ...\n")
+    repo.git("add", "-A")
+    repo.commit("work")
+    claude.turn("Commit it.", "Committed.", "p1")
+
+    assert find_files(hand_over(home, repo)) == ["src/retry.py"]

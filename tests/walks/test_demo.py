@@ -77,7 +77,7 @@ def test_the_story_is_served_until_a_signal_and_leaves_nothing(tmp_path: Path, h
     assert page.count('<article class="turn"') == 3
     assert "give up after 8, and count the first delivery as attempt 1" in page
     assert page.count("via agent Explore") == 1
-    assert page.count('class="verdict failed"') == 1
+    assert page.count('class="verdict failed"') == 2  # in its turn, and on the card
     assert page.count('class="chip edited"') == 3
     assert re.search(r"What a session pays: \d[\d,]* ms a turn", page)
     assert (facts["ok"], facts["lost"], len(facts["sessions"])) == (True, 0, 2)

@@ -78,29 +78,47 @@ def count(messages: list[Message]) -> Counter[Message]:
     return Counter((role, text.strip()) for role, text in messages)
 
 
-def test_a_resumed_session_is_kept_once_and_a_compaction_brings_the_document_back(
+def test_a_compaction_brings_back_what_was_lost_and_nothing_that_is_still_there(
     program: Program, machine: Machine, holdfast: Installed
 ):
     holdfast("init", "--yes")
     keep_a_session(holdfast, "Paint the shed green.")
+    check = Path(machine.project, "test.sh")
+    check.write_text("#!/bin/sh\necho 'FAILED test_boards - assert 9 == 8'\nexit 1\n")
+    check.chmod(0o755)
+    fails = program.make_shell_call("./test.sh")
     dry = " ".join(f"Board {number * 7919 % 10007} is dry." for number in range(300))
-    script = [{"when": "board", "answers": [{"text": dry, "tokens": FULL_TOKENS}]}]
-    machine.run(program, "Is every board dry by now.", script)
-    native_id = program.find_native_id(machine.home)
-    asked = ["Is every board dry by now."]
+    wet = {"text": "One board is wet.", "tokens": FULL_TOKENS}
+    script: Script = [
+        {"when": "board", "answers": [{"calls": [fails]}, {"text": dry}]},
+        {"when": "rest", "answers": [wet]},
+    ]
+    asked = ["Is every board dry, of at most 8.", "And what of the rest."]
+    native_id = None
+    for prompt in asked:
+        machine.run(program, prompt, script, native_id)
+        native_id = program.find_native_id(machine.home)
     for prompt, answers in program.make_compacting_script():
         machine.run(program, prompt, [{"answers": answers}], native_id)
         asked += [prompt] if prompt[0] != "/" else []
 
     after = machine.run(program, "Which colour was it.", answer("Green."), native_id)
+    later = machine.run(program, "And which wood.", answer("Oak."), native_id)
 
     assert not find_texts(after, "Board 7919 is dry.")
-    (document,) = find_texts(after, "LAST REQUEST")
-    # Codex keeps what the person asked for, and has lost what came before the session. OpenCode
-    # keeps none of our text, and a session that is resumed gets that of the first time.
-    has_own = program.client in ("codex", "opencode")
-    lost = "Paint the shed green." if has_own else asked[-1]
-    assert lost in document
+    (document,) = find_texts(after, "HOLDFAST implementation")
+    assert "This session, before its compaction." in document
+    for lost in ("Paint the shed green.", "./test.sh", "assert 9 == 8"):
+        assert lost in document
+    others = [text for _, text in after.requests[0]["texts"] if text != document]
+    for words in (*asked, "One board is wet.", "That is all."):
+        places = [text for text in (*others, document) if words in text]
+        assert len(places) <= 1, (words, places)
+    for words in asked[:2]:
+        assert any(words in text for text in (*others, document)), words
+    (again,) = find_texts(later, "HOLDFAST implementation")
+    # One that keeps no text of ours in its history is handed it anew when it is started.
+    assert again == document or program.client == "opencode"
     assert program.find_native_id(machine.home) == native_id
     assert_each_once(program, machine, holdfast)
 
@@ -180,6 +198,9 @@ def test_a_client_that_is_killed_in_a_turn_loses_nothing_that_it_wrote_down(
         killed = machine.start(program, prompt, [{"answers": answers}])
         pipe.read_text()
         machine.kill(killed)
+        last = find_last_written(program, machine, prompt, answers)
+        if prompt != "Count the bolts.":  # which is left to the next start
+            assert last in holdfast("handoff", "show")
 
     after = machine.run(program, "Where were we.", answer("At the bolts."))
 
@@ -190,6 +211,16 @@ def test_a_client_that_is_killed_in_a_turn_loses_nothing_that_it_wrote_down(
     assert asked == {*deaths, "Where were we."}  # also what a client had not written down yet
     (given,) = find_texts(after, "Count the bolts.")
     assert ", cut off at " in given
+    assert last in given
+
+
+def find_last_written(
+    program: Program, machine: Machine, prompt: str, answers: list[Answer]
+) -> str:
+    """The last message of a turn that its client wrote down; nothing where it has none yet."""
+    written = {text.strip() for _, text in program.list_messages(machine.home)}
+    said = [prompt, *(str(answer.get("text")) for answer in answers)]
+    return next((text for text in reversed(said) if text in written), "")
 
 
 def test_a_client_goes_on_when_the_program_is_gone(
