@@ -18,13 +18,12 @@ from holdfast.surfaces.cli import main
 HOLDFAST = (sys.executable, "-m", "holdfast")
 # A hook gives a text up rather than keep an agent waiting. Where a test asks what the text says,
 # a machine that is busy with other tests must not decide whether there is one.
-PATIENT = (
-    sys.executable,
-    "-c",
+PATIENT_MAIN = (
     "from holdfast import __main__; from holdfast.surfaces import hook;"
     "hook.INDEX_SECONDS = hook.TEXT_SECONDS = hook.GIT_SECONDS = 60.0;"
-    "raise SystemExit(__main__.main())",
+    "raise SystemExit(__main__.main())"
 )
+PATIENT = (sys.executable, "-c", PATIENT_MAIN)
 PATIENCE_SECONDS = 120.0  # only guards against hanging
 
 
