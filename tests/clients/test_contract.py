@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from holdfast import clients
 from holdfast.clients import contract
-from holdfast.clients.commands import list_commands
+from holdfast.clients.commands import RESUME, STOP, list_commands
 from holdfast.clients.contract import HookEvent, cut_to_fit, make_storable
 from holdfast.clients.setup import OWN_MARK
 from holdfast.ground import canonical, ids
@@ -103,9 +103,11 @@ def test_what_a_subagent_is_told_is_kept_with_its_id(name: str):
 
 
 @pytest.mark.parametrize("arguments", ["", "the parser"])
-def test_no_command_of_ours_is_a_request(arguments: str):
+def test_to_resume_or_stop_is_no_request(arguments: str):
     """As it is typed, as its model is sent it, and with the first line of its file."""
     for name, _, text in list_commands(arguments):
+        if name not in (RESUME, STOP):
+            continue
         assert not is_request(f"/{name} {arguments}".strip())
         assert not is_request(text)
         assert not is_request(f"<!-- {OWN_MARK} -->\n{text}")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.clients import commands
 from holdfast.clients.config_file import parse_json
 from holdfast.clients.opencode import MOMENTS, setup
 from holdfast.clients.setup import OWN_MARK, SetupPlace
@@ -34,6 +35,7 @@ def test_everything_goes_into_the_folder_of_the_person(tmp_path: Path):
         ".config/opencode/plugin/holdfast.js",
         ".config/opencode/command/workspace.resume.md",
         ".config/opencode/command/workspace.stop-conversation.md",
+        *(f".config/opencode/command/workspace.{name}.md" for name in commands.TYPES),
     ]
     moved = list_names(tmp_path, XDG_CONFIG_HOME=str(tmp_path / "settings"))
     assert moved[1] == "settings/opencode/plugin/holdfast.js"

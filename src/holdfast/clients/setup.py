@@ -18,11 +18,14 @@ from holdfast.clients.errors import SettingsFileError
 from holdfast.errors import HoldfastError
 from holdfast.ground import files
 from holdfast.ground.frozen import dataclass
+from holdfast.ground.patterns import compile_later
 
 MARK = "Written by holdfast init"
 OWN_MARK = f"{MARK}; without this line the file is yours"
 MAX_BYTES = 32 << 20  # of a settings file; one client keeps its history there
 SERVER = "holdfast"  # what our MCP server is called in every client
+
+_COMMAND_NAME = compile_later(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,14 @@ class ClientSetup(Protocol):
         """The shell command of each wired hook, exactly as the client will run it."""
 
     def list_commands(self, place: SetupPlace) -> list[str]:
-        """The files of `/workspace.resume` and `/workspace.stop-conversation`, or their likes."""
+        """The files of `/workspace.resume` and the other commands of ours, or their likes."""
+
+    def find_command_file(self, place: SetupPlace, name: str) -> str | None:
+        """Where a command lies, ours or the person's own; None where it is not installed.
+
+        Those of the worktree come first, as in the clients. A command of ours is found by its name
+        as a command and as a skill.
+        """
 
     def is_connected(self, output: str) -> bool | None:
         """What the list command said about our server; None where it does not name it."""
@@ -165,6 +175,28 @@ def find_text(path: str) -> str:
         return (data or b"").decode()
     except (HoldfastError, ValueError):
         return ""
+
+
+def find_command_path(
+    place: SetupPlace, name: str, folders: Iterable[str], forms: Iterable[str]
+) -> str | None:
+    """The first file of a command in some folders; `forms` are paths below them with its name.
+
+    A repository cannot lend the name of a command to a file elsewhere.
+    """
+    if not _COMMAND_NAME.fullmatch(name):
+        return None
+    below = [form.format(name) for form in forms]
+    paths = [os.path.join(folder, path) for folder in folders for path in below]
+    usable = (path for path in paths if os.path.isfile(path) and not _leads_out(place, path))
+    return next(usable, None)
+
+
+def _leads_out(place: SetupPlace, path: str) -> bool:
+    """Of a path in the worktree, whether it is a link to something that is not."""
+    inside = os.path.join(place.worktree, "")
+    real = os.path.join(os.path.realpath(place.worktree), "")
+    return path.startswith(inside) and not os.path.realpath(path).startswith(real)
 
 
 def find_setup(name: str) -> ClientSetup:

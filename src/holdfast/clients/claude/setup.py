@@ -17,6 +17,7 @@ from holdfast.clients.setup import (
     Member,
     OwnFile,
     SetupPlace,
+    find_command_path,
     find_settings,
     find_value,
     list_values,
@@ -50,7 +51,7 @@ def list_edits(place: SetupPlace) -> list[ConfigEdit]:
     server = {"type": "stdio", "command": place.shim, "args": ["mcp"]}
     return [
         JsonEdit(_settings(place), (*groups, *permissions)),
-        JsonEdit(_state(place), (Member(("mcpServers", SERVER), server),)),
+        JsonEdit(find_state_file(place), (Member(("mcpServers", SERVER), server),)),
         *_list_command_files(place),
     ]
 
@@ -69,6 +70,12 @@ def list_commands(place: SetupPlace) -> list[str]:
     return [file.path for file in _list_command_files(place)]
 
 
+def find_command_file(place: SetupPlace, name: str) -> str | None:
+    folders = [os.path.join(place.worktree, ".claude"), find_folder(place)]
+    forms = ["commands/{}.md", "skills/{}/SKILL.md"]
+    return find_command_path(place, commands.name_with_dot(name), folders, forms)
+
+
 def is_connected(output: str) -> bool | None:
     match = re.search(rf"^{SERVER}: .*$", output, re.MULTILINE)
     if match is None:
@@ -78,7 +85,7 @@ def is_connected(output: str) -> bool | None:
 
 def list_left(place: SetupPlace) -> list[str]:
     left = _list_blocks(place)
-    projects = find_settings(config_file.parse_json, _state(place)).get("projects")
+    projects = find_settings(config_file.parse_json, find_state_file(place)).get("projects")
     if SERVER in list_values(find_value(projects, place.worktree, "disabledMcpServers")):
         left.append(SERVER_OFF)
     if not _is_trusted(projects, place.worktree):
@@ -110,24 +117,25 @@ def _is_trusted(projects: Any, folder: str) -> bool:
     return above != folder and _is_trusted(projects, above)
 
 
-def _folder(place: SetupPlace) -> str:
+def find_folder(place: SetupPlace) -> str:
     moved = place.environment.get("CLAUDE_CONFIG_DIR")
     return moved or os.path.join(place.user_folder, ".claude")
 
 
 def _settings(place: SetupPlace) -> str:
-    return os.path.join(_folder(place), "settings.json")
+    return os.path.join(find_folder(place), "settings.json")
 
 
-def _state(place: SetupPlace) -> str:
+def find_state_file(place: SetupPlace) -> str:
     moved = place.environment.get("CLAUDE_CONFIG_DIR")
     return os.path.join(moved or place.user_folder, ".claude.json")
 
 
 def _list_command_files(place: SetupPlace) -> list[OwnFile]:
-    return [_make_command(place, *command) for command in commands.list_commands("$ARGUMENTS")]
+    listed = commands.list_commands(commands.ARGUMENTS)
+    return [_make_command(place, *command) for command in listed]
 
 
 def _make_command(place: SetupPlace, name: str, hint: str, text: str) -> OwnFile:
-    path = os.path.join(_folder(place), "commands", f"{name}.md")
+    path = os.path.join(find_folder(place), "commands", f"{name}.md")
     return OwnFile(path, f"---\ndescription: {hint}\n---\n<!-- {OWN_MARK} -->\n\n{text}")

@@ -23,6 +23,7 @@ from holdfast.clients.setup import (
     SetupPlace,
     TomlTable,
     describe_tool_limits,
+    find_command_path,
     find_settings,
     find_text,
     find_value,
@@ -52,7 +53,7 @@ NO_MEMORIES = (
 NOT_TRUSTED = (
     'Codex asks once to trust the hooks when you start it: choose "Trust all and continue"'
 )
-SKILLS = {commands.RESUME: "workspace-resume", commands.STOP: "workspace-stop"}
+SKILLS = {name: commands.name_skill(name) for name in commands.list_names()}
 
 
 def list_edits(place: SetupPlace) -> list[ConfigEdit]:
@@ -63,7 +64,7 @@ def list_edits(place: SetupPlace) -> list[ConfigEdit]:
     )
     return [
         JsonEdit(_hooks_file(place), _make_groups(place)),
-        TomlTable(_config(place), f"mcp_servers.{SERVER}", server),
+        TomlTable(find_config_file(place), f"mcp_servers.{SERVER}", server),
         *_list_skills(place),
     ]
 
@@ -89,12 +90,19 @@ def list_commands(place: SetupPlace) -> list[str]:
     return [file.path for file in _list_skills(place)]
 
 
+def find_command_file(place: SetupPlace, name: str) -> str | None:
+    shared = os.path.join(place.user_folder, ".agents")
+    inside = [os.path.join(place.worktree, folder) for folder in (".codex", ".agents")]
+    folders = [*inside, _folder(place), shared]
+    return find_command_path(place, commands.name_skill(name), folders, ["skills/{}/SKILL.md"])
+
+
 def is_connected(output: str) -> bool | None:
     return None
 
 
 def list_left(place: SetupPlace) -> list[str]:
-    config = find_settings(toml_file.parse_toml, _config(place))
+    config = find_settings(toml_file.parse_toml, find_config_file(place))
     blocks = _list_blocks(place)
     if any(block.startswith(HOOKS_OFF) for block in blocks):
         return blocks
@@ -107,7 +115,7 @@ def list_left(place: SetupPlace) -> list[str]:
 def _list_blocks(place: SetupPlace) -> list[str]:
     """What keeps agents off our hooks and tools, in the person's settings and in this folder's."""
     left = []
-    for path in (_config(place), os.path.join(place.worktree, ".codex", "config.toml")):
+    for path in (find_config_file(place), os.path.join(place.worktree, ".codex", "config.toml")):
         config = find_settings(toml_file.parse_toml, path)
         if find_value(config, "features", "hooks") is False:
             left.append(f"{HOOKS_OFF} {path}")
@@ -144,7 +152,7 @@ def _hooks_file(place: SetupPlace) -> str:
     return os.path.join(_folder(place), "hooks.json")
 
 
-def _config(place: SetupPlace) -> str:
+def find_config_file(place: SetupPlace) -> str:
     return os.path.join(_folder(place), "config.toml")
 
 
@@ -155,7 +163,9 @@ def _list_skills(place: SetupPlace) -> list[OwnFile]:
 
 def _make_skill(place: SetupPlace, command: str, hint: str, text: str) -> OwnFile:
     name = SKILLS[command]
-    words = text.replace(f"/{commands.RESUME}", f"${SKILLS[commands.RESUME]}")
+    words = text
+    for other, skill in SKILLS.items():
+        words = words.replace(f"/{other}", f"${skill}")
     path = os.path.join(_folder(place), "skills", name, "SKILL.md")
     return OwnFile(
         path, f"---\nname: {name}\ndescription: {hint}\n---\n<!-- {OWN_MARK} -->\n\n{words}"

@@ -18,6 +18,7 @@ from holdfast.clients.setup import (
     OwnFile,
     SetupPlace,
     describe_tool_limits,
+    find_command_path,
     find_settings,
     find_value,
     list_values,
@@ -51,7 +52,7 @@ def list_edits(place: SetupPlace) -> list[ConfigEdit]:
     server = {"command": place.shim, "args": ["mcp"], "trust": True}
     entry = Member(("mcpServers", SERVER), server)
     groups = make_groups(list_hooks(place), MATCHERS, name=SERVER, timeout=TIMEOUT_MILLISECONDS)
-    return [JsonEdit(_settings(place), (*groups, entry)), *_list_command_files(place)]
+    return [JsonEdit(find_settings_file(place), (*groups, entry)), *_list_command_files(place)]
 
 
 def list_project_edits(place: SetupPlace) -> list[ConfigEdit]:
@@ -67,6 +68,13 @@ def list_commands(place: SetupPlace) -> list[str]:
     return [file.path for file in _list_command_files(place)]
 
 
+def find_command_file(place: SetupPlace, name: str) -> str | None:
+    folders = [os.path.join(place.worktree, ".gemini"), _in_folder(place, "")]
+    return find_command_path(
+        place, commands.name_with_dot(name), folders, ["commands/{}.toml", "skills/{}/SKILL.md"]
+    )
+
+
 def is_connected(output: str) -> bool | None:
     match = re.search(rf"^\W*{SERVER}: .*$", output, re.MULTILINE)
     if match is None:
@@ -76,7 +84,7 @@ def is_connected(output: str) -> bool | None:
 
 def list_left(place: SetupPlace) -> list[str]:
     left = _list_blocks(place)
-    settings = find_settings(config_file.parse_json, _settings(place))
+    settings = find_settings(config_file.parse_json, find_settings_file(place))
     asks_for_trust = find_value(settings, "security", "folderTrust", "enabled") is not False
     if asks_for_trust and not _is_trusted(place):
         left.append(NOT_TRUSTED)
@@ -86,7 +94,10 @@ def list_left(place: SetupPlace) -> list[str]:
 def _list_blocks(place: SetupPlace) -> list[str]:
     """What keeps agents off our hooks and tools, in the person's settings and in this folder's."""
     left = []
-    for path in (_settings(place), os.path.join(place.worktree, ".gemini", "settings.json")):
+    for path in (
+        find_settings_file(place),
+        os.path.join(place.worktree, ".gemini", "settings.json"),
+    ):
         settings = find_settings(config_file.parse_json, path)
         disabled = list_values(find_value(settings, "hooksConfig", "disabled"))
         if find_value(settings, "hooksConfig", "enabled") is False:
@@ -131,7 +142,7 @@ def _in_folder(place: SetupPlace, name: str) -> str:
     return os.path.join(above, ".gemini", name)
 
 
-def _settings(place: SetupPlace) -> str:
+def find_settings_file(place: SetupPlace) -> str:
     return _in_folder(place, "settings.json")
 
 

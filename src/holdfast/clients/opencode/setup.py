@@ -22,6 +22,7 @@ from holdfast.clients.setup import (
     Member,
     OwnFile,
     SetupPlace,
+    find_command_path,
     find_settings,
     find_value,
     make_hook_commands,
@@ -68,7 +69,7 @@ def list_edits(place: SetupPlace) -> list[ConfigEdit]:
     }
     return [
         SettingsEdit(_find_settings_file(place), (Member(("mcp", SERVER), server),)),
-        OwnFile(_in_folder(place, "plugin", f"{SERVER}.js"), make_plugin(place.shim)),
+        OwnFile(find_in_folder(place, "plugin", f"{SERVER}.js"), make_plugin(place.shim)),
         *_list_command_files(place),
     ]
 
@@ -87,6 +88,12 @@ def list_commands(place: SetupPlace) -> list[str]:
     return [file.path for file in _list_command_files(place)]
 
 
+def find_command_file(place: SetupPlace, name: str) -> str | None:
+    folders = [os.path.join(place.worktree, ".opencode"), find_in_folder(place)]
+    forms = ["command/{}.md", "commands/{}.md"]
+    return find_command_path(place, commands.name_with_dot(name), folders, forms)
+
+
 def is_connected(output: str) -> bool | None:
     plain = _COLOUR.sub("", output)
     match = re.search(rf"^\W*{SERVER} +(\w+)", plain, re.MULTILINE)
@@ -99,7 +106,7 @@ def list_left(place: SetupPlace) -> list[str]:
     """It trusts what is in its folder; what keeps agents off our tools is named."""
     left = []
     inside = [place.worktree, os.path.join(place.worktree, ".opencode")]
-    folders = [_in_folder(place), *inside]
+    folders = [find_in_folder(place), *inside]
     for path in [os.path.join(folder, name) for folder in folders for name in SETTINGS]:
         settings = find_settings(config_file.parse_json, path)
         if find_value(settings, "mcp", SERVER, "enabled") is False:
@@ -129,20 +136,21 @@ def make_plugin(shim: str) -> str:
 
 def _find_settings_file(place: SetupPlace) -> str:
     """The one that is there; OpenCode reads both."""
-    paths = [_in_folder(place, name) for name in SETTINGS]
+    paths = [find_in_folder(place, name) for name in SETTINGS]
     return next((path for path in paths if os.path.lexists(path)), paths[0])
 
 
-def _in_folder(place: SetupPlace, *names: str) -> str:
+def find_in_folder(place: SetupPlace, *names: str) -> str:
     moved = place.environment.get("XDG_CONFIG_HOME")
     settings = moved or os.path.join(place.user_folder, ".config")
     return os.path.join(settings, "opencode", *names)
 
 
 def _list_command_files(place: SetupPlace) -> list[OwnFile]:
-    return [_make_command(place, *command) for command in commands.list_commands("$ARGUMENTS")]
+    listed = commands.list_commands(commands.ARGUMENTS)
+    return [_make_command(place, *command) for command in listed]
 
 
 def _make_command(place: SetupPlace, name: str, hint: str, text: str) -> OwnFile:
-    path = _in_folder(place, "command", f"{name}.md")
+    path = find_in_folder(place, "command", f"{name}.md")
     return OwnFile(path, f"---\ndescription: {hint}\n---\n<!-- {OWN_MARK} -->\n\n{text}")
