@@ -52,6 +52,7 @@ KNOWN = (
     "session_id",
     "client",
     "git_head",
+    "files",
 )
 
 
@@ -75,6 +76,7 @@ def to_bytes(conversation: Conversation) -> bytes:
         "session_id": conversation.session_id,
         "client": conversation.client,
         "git_head": conversation.git_head,
+        "files": list(conversation.files),
         **conversation.others,
     }
     return f"{json.dumps(values, indent=2, ensure_ascii=False)}\n".encode()
@@ -164,6 +166,7 @@ def _parse(values: Mapping[str, Any], unread: Conversation) -> Conversation:
         session_id=_find_text(values, "session_id") or None,
         client=_find_text(values, "client") or None,
         git_head=_find_text(values, "git_head") or None,
+        files=_find_texts(values, "files"),
         is_shared=unread.is_shared,
         others={name: value for name, value in values.items() if name not in KNOWN},
     )
@@ -172,14 +175,19 @@ def _parse(values: Mapping[str, Any], unread: Conversation) -> Conversation:
 def _parse_config(value: object) -> AgentConfig:
     if not isinstance(value, dict):
         return AgentConfig()
-    tools = value.get("tools")
-    named = [tool for tool in tools if isinstance(tool, str)] if isinstance(tools, list) else []
     return AgentConfig(
         _find_text(value, "command"),
         _find_text(value, "system_prompt_hash"),
         _find_text(value, "model"),
-        tuple(named),
+        _find_texts(value, "tools"),
     )
+
+
+def _find_texts(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    listed = values.get(name)
+    if not isinstance(listed, list):
+        return ()
+    return tuple(text for text in listed if isinstance(text, str))
 
 
 def _find_text(values: Mapping[str, Any], name: str) -> str:

@@ -54,6 +54,7 @@ class Conversation:
     session_id: str | None = None
     client: str | None = None  # in which it was active last
     git_head: str | None = None  # that was checked out then
+    files: tuple[str, ...] = ()  # that were edited in it
     is_shared: bool = False  # in the repository, not in the data folder
     others: Mapping[str, Any] = field(default_factory=dict)  # keys that we do not know
     problem: str | None = None  # why it may only be read
@@ -78,6 +79,7 @@ class Conversation:
             "created_at": clock.to_text(self.created_at),
             "last_active": clock.to_text(self.last_active),
             "agent_config": self.agent_config.to_dict(),
+            "files": list(self.files),
         }
 
 

@@ -38,6 +38,11 @@ _OUR_TEXT = compile_later(
     r"|Continue earlier work: .{0,400}? \(started [0-9T:.-]+Z, "
     r"|No earlier session of this working tree is known, so there is nothing to go on with\.)"
 )
+# With what `holdfast resume` opens a client, as a command of a type or as its text.
+_OUR_WORDS = compile_later(
+    r"(?:[/$]workspace[.-]\w+ |Conversation of type \w+, kept by Holdfast: )?"
+    r"Go on with the conversation that Holdfast has handed over\."
+)
 # A document to continue from, whose last line names the call for more; what follows is a request.
 _OUR_DOCUMENT = compile_later(r"HOLDFAST (?:planning|implementation) · (?:.*\n)*?More: .*\s*\Z")
 # Commands that are about the client, not about the work; with words behind it, it is a request.
@@ -58,6 +63,7 @@ _SIGN = compile_later("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # How each begins: most texts begin otherwise, and so need no pattern.
 _FORMS = (
     (("/", "$"), _OUR_PROMPT),
+    (("/workspace.", "$workspace-", "Conversation of type ", "Go on with the "), _OUR_WORDS),
     (("We stop here.", "Continue earlier work", "No earlier session ", "<!-- W"), _OUR_TEXT),
     ("HOLDFAST ", _OUR_DOCUMENT),
     ("/", _CLIENT_COMMAND),

@@ -61,6 +61,8 @@ READ_TRANSCRIPTS_SECONDS = 4.0  # on a server; what is left is read with the nex
 TEXT_SECONDS = 8.0  # for the document to continue from; clients wait for ten
 GIT_SECONDS = 4.0  # of which, for git
 INDEX_SECONDS = 1.5  # for new indexes of notices; the plugin of OpenCode waits for two
+# How a request begins that begins a conversation, as each client has it.
+CONVERSATION_COMMANDS = ("/workspace.", "$workspace-", "Conversation of type ", "<!-- Written by h")
 SHORTEST_SECONDS = 0.001  # of a limit: none at all would be no limit
 DRAIN_LIMIT = 100
 READING = (START, PROMPT, TURN_END, SUBAGENT_END, END)  # moments at which transcripts are read
@@ -228,11 +230,25 @@ def _take_records(
         for record in records:
             if can_store:
                 _store_or_spool(app, record)
+                _begin_conversation(app, origin, record)
             else:  # a person has waited for the store once
                 app.spool.add(record)
     if app.left_behind:
         _leave_at_once(client, event_name, text, notice)
     return text
+
+
+def _begin_conversation(app: App, origin: HookOrigin, record: dict[str, Any]) -> None:
+    """Where the person has typed a command for one; it is begun at a save otherwise."""
+    event = record.get("event") or {}
+    if not str(event.get("content")).startswith(CONVERSATION_COMMANDS):
+        return
+    from holdfast.usecases import conversing
+
+    try:
+        app.run(conversing.begin_in_client(app, origin, event["content"]), TEXT_SECONDS)
+    except Exception as error:
+        _log_failure(error, origin.client)
 
 
 def _has_consent(app: App, origin: HookOrigin) -> bool:

@@ -12,30 +12,42 @@ import os
 from collections.abc import Iterable
 from contextlib import nullcontext
 
+from holdfast.clients import find_client
+from holdfast.clients.opening import get_opening
+from holdfast.clients.setup import find_setup
+from holdfast.conversations.commanding import find_begun
 from holdfast.conversations.errors import ConversationNotFoundError, NoConversationError
 from holdfast.conversations.model import ACTIVE, AgentConfig, Message
 from holdfast.conversations.service import ConversationService
 from holdfast.conversations.store import FOLDER, ConversationFiles, ConversationPlace
-from holdfast.ground import canonical
+from holdfast.ground import canonical, files
 from holdfast.ground.folder import open_folder
 from holdfast.ground.git_commit import commit_paths
 from holdfast.ground.git_repository import find_repository
 from holdfast.ground.masking import Mask
+from holdfast.ground.off_loop import off_loop
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.sessions import requests
 from holdfast.sessions.changing import CONVERSATION
 from holdfast.sessions.errors import SessionNotFoundError
+from holdfast.usecases import setting_up
+from holdfast.usecases.catching_up import list_transcripts
 from holdfast.usecases.location import locate_head
+from holdfast.usecases.observing import observe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.app import App
+    from holdfast.clients.contract import Client, HookOrigin
+    from holdfast.clients.setup import SetupPlace
     from holdfast.conversations.model import Conversation, Saved
     from holdfast.sessions.model import Session, SessionEvent
 
 SWITCH, MESSAGES_SWITCH = "conversations", "conversation_messages"
 NAME_CHARS = 16
-MOST_TOOLS = 50
+MOST_TOOLS, MOST_FILES = 50, 200
+LAST_REQUESTS = 50  # among which a command is looked for that began a conversation
+COMMAND_BYTES = 1 << 20
 
 
 def open_conversations(app: App, worktree: str) -> ConversationService:
@@ -77,12 +89,29 @@ async def begin_conversation(
     service = open_conversations(app, worktree)
     facts = {}
     if session is not None:
-        config = await describe_agent(app, session, f"/workspace.{type_}")
+        config = await describe_agent(app, session, f"/workspace.{type_}", worktree)
         facts = {"session_id": session.id, "client": session.client, "agent_config": config}
     made = await service.create_conversation(type_, title, **facts)
     if session is not None:
         await app.scope.sessions.link_conversation(session.id, made.id)
     return made
+
+
+async def begin_as_asked(app: App, worktree: str, session: Session, request: str) -> None:
+    """The conversation of a command that a person has typed in a client; once."""
+    begun = find_begun(request)
+    if begun is None:
+        return
+    service = open_conversations(app, worktree)
+    known = await find_conversation(app, service, session)
+    if known is None or (known.type, known.title) != (begun.type, begun.title):
+        await begin_conversation(app, worktree, begun.type, begun.title, session)
+
+
+async def begin_in_client(app: App, origin: HookOrigin, request: str) -> None:
+    session = await app.scope.sessions.find_native_session(origin.client, origin.native_id)
+    if session is not None and session.worktree is not None:
+        await begin_as_asked(app, session.worktree, session, request)
 
 
 async def find_conversation(
@@ -108,6 +137,11 @@ async def choose_current(
         named = await service.get_conversation(wanted)
         return named, await find_session_of(app, named)
     found = await find_conversation(app, service, session) if session else None
+    if found is None and session is not None and session.worktree is not None:
+        asked = await app.scope.sessions.list_requests(session.id, LAST_REQUESTS)
+        last = next((each.content for each in asked if find_begun(each.content)), "")
+        await begin_as_asked(app, session.worktree, session, last)
+        found = await find_conversation(app, service, session)
     if found is None:
         raise NoConversationError
     return found, session
@@ -147,7 +181,8 @@ async def save_conversation(
         await gather_messages(app, of),
         summary=summary,
         status=status,
-        agent_config=await describe_agent(app, of, conversation.agent_config.command),
+        agent_config=await describe_agent(app, of, conversation.agent_config.command, worktree),
+        files=tuple(await list_edited(app, of, worktree)),
         session_id=of.id,
         client=of.client,
         git_head=head["id"] if head else None,
@@ -187,11 +222,45 @@ def _make_message(event: SessionEvent, session: Session) -> Message:
     return Message(event.id, role, event.content, event.happened_at, session.client)
 
 
-async def describe_agent(app: App, session: Session, command: str) -> AgentConfig:
-    """The tools are those that the transcript shows in use."""
+async def list_edited(app: App, session: Session, worktree: str) -> list[str]:
+    """The files of the working tree that were edited in the sessions of the thread."""
+    thread = await app.scope.sessions.list_thread(session.id)
+    digests = await observe(app.scope.sessions, thread, worktree)
+    paths = {file.path for digest in digests for file in digest.files}
+    return sorted(path for path in paths if not os.path.isabs(path))[:MOST_FILES]
+
+
+async def describe_agent(app: App, session: Session, command: str, worktree: str) -> AgentConfig:
+    """The tools are those that the transcript shows in use, the model the one it names last."""
     used: dict[str, None] = {}
     async for event in app.scope.sessions.read_events(session.id):
         tool = (event.parts or {}).get("tool") if event.type == "tool_result" else None
         if isinstance(tool, str) and len(used) < MOST_TOOLS:
             used[tool] = None
-    return AgentConfig(command, tools=tuple(sorted(used)))
+    client = find_client(session.client) if session.client else None
+    if client is None:
+        return AgentConfig(command, tools=tuple(sorted(used)))
+    place = setting_up.make_place(app.settings, worktree, (), os.environ)
+    model = await off_loop(_find_model, app.settings.home, client, session)
+    hashed = hash_command(client.NAME, place, command) if command else None
+    return AgentConfig(command, hashed or "", model or "", tuple(sorted(used)))
+
+
+def _find_model(home: str, client: Client, session: Session) -> str | None:
+    """What the transcript names last, as long as the client has one."""
+    if session.native_id is None or session.worktree is None:
+        return None
+    since = session.started_at.timestamp()
+    found = list_transcripts(home, client, session.worktree, since)
+    paths = [each.path for each in found if each.native_id == session.native_id]
+    return get_opening(client.NAME).find_model(session.native_id, paths[0] if paths else None)
+
+
+def hash_command(client: str, place: SetupPlace, command: str) -> str | None:
+    """Of the file that a client has for a command now; None where it has none.
+
+    The name is looked up among the installed ones, and never run as a text.
+    """
+    path = find_setup(client).find_command_file(place, command.lstrip("/$"))
+    data = files.find_bytes(path, max_bytes=COMMAND_BYTES) if path else None
+    return None if data is None else f"sha256:{canonical.sha256(data).hex()}"

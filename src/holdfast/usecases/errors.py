@@ -70,3 +70,17 @@ class SessionOffError(Refused):
             "stored.",
             next_actions=[Action("session.on")],
         )
+
+
+class ClientMissingError(NotFound):
+    """A program that is to be opened and is not on this machine."""
+
+    code = "client_missing"
+
+    def __init__(self, wanted: str | None, found: Sequence[str]):
+        self.wanted, self.found = wanted, tuple(found)
+        missing = f"The program {wanted} was not found" if wanted else "No agent program was found"
+        there = f" Found: {', '.join(found)}." if found else ""
+        super().__init__(
+            f"{missing} in this shell's PATH.{there}", next_actions=[Action("resume.print")]
+        )

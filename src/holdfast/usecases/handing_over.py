@@ -7,6 +7,7 @@ another session since.
 
 from __future__ import annotations
 
+import os
 import time
 from itertools import accumulate
 
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
     from holdfast.clients.transcript import TranscriptReader
     from holdfast.sessions.model import Session
     from holdfast.sessions.store import SessionStore
+    from holdfast.storage.resumes import Promise
 
 AGAIN_SECONDS = 5.0  # the same start cannot come again so soon
 TAKEN_SECONDS = 10.0  # after that, whoever has taken a window was stopped
 RESUMED = "resume"
+PROMISES = "resumes.json"
 KEPT_CHARS = 500_000  # of a window
 STARTED_ANEW = "startup"
 NEW_WINDOWS = (STARTED_ANEW, "clear", "fork", COMPACTED)
@@ -51,7 +54,15 @@ async def hand_over(
     row = await store.find_last_native(*native)
     own = make_session(row) if row else None
     newer = await _find_newer(app, own, worktree)
-    if not await _take_window(store, native, payload, newer, worktree):
+    is_new = own is None or not own.last_sequence
+    promise = _take_promise(app.settings.home, client, worktree, native[1], is_new=is_new)
+    is_taken = await _take_window(store, native, payload, newer, worktree)
+    if promise is not None and worktree is not None:
+        text = await _keep_promise(app, client, origin, payload, promise, worktree)
+        if text is not None:
+            await _finish_window(store, native)
+            return text
+    if not is_taken:
         return None
     state, _ = await store.find_capture(*native)
     reader = get_reader(client)
@@ -69,6 +80,34 @@ async def hand_over(
     text = await continuation.make_document(app, worktree, phase=phase, kept=kept or (), **about)
     await _finish_window(store, native)
     return text or None
+
+
+def _take_promise(
+    home: str, client: Client, worktree: str | None, native_id: str, *, is_new: bool
+) -> Promise | None:
+    """What `holdfast resume` has opened this client for; most starts find no file."""
+    if not os.path.exists(os.path.join(home, PROMISES)):
+        return None
+    from holdfast.storage.resumes import Promises
+
+    return Promises(home).take(client.NAME, worktree, native_id, is_new=is_new)
+
+
+async def _keep_promise(
+    app: App,
+    client: Client,
+    origin: HookOrigin,
+    payload: Mapping[str, Any],
+    promise: Promise,
+    worktree: str,
+) -> str | None:
+    """None where what it should go on with is gone meanwhile."""
+    from holdfast.usecases import resuming
+
+    model = payload.get("model")
+    return await resuming.keep_promise(
+        app, worktree, promise, client, origin, model if isinstance(model, str) else None
+    )
 
 
 async def _find_newer(app: App, own: Session | None, worktree: str | None) -> Session | None:

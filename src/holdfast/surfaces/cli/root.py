@@ -20,6 +20,7 @@ COMMANDS = {
     "prove": "Run a command and store its exit code, with the files",
     "conversation": "Keep what was said about a topic as a folder",
     "bundle": "Show what an agent receives, rebuild and compare it",
+    "resume": "Go on with earlier work, in any client",
     "handoff": "Show what whoever continues here is handed",
     "why": "Explain the last bundle: source, verdict, what was cut",
     "round": "Collect the views of four roles on one topic, in turn",
@@ -40,7 +41,7 @@ COMMANDS = {
     "help": "Show this, or everything with `help all`",
 }
 # What a person needs; the rest is found by those who look for it.
-SHORT = ("init", "why", "status", "off", "doctor", "help")
+SHORT = ("init", "resume", "why", "status", "off", "doctor", "help")
 ALSO = "Also: on, uninstall, demo, serve; `holdfast help all` shows every command"
 HIDDEN = ("merge-context",)  # what other programs call, and no person types
 

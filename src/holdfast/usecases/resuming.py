@@ -1,0 +1,416 @@
+"""Going on with a conversation or a session, in the client that it was in or in another one.
+
+What can be resumed is found by words, compared with how things are now, and made into one text: the
+block of the conversation, and the document about its session. `holdfast resume` shows it and opens
+a client; the hook of that client hands it over, because it asks for what was promised to it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from holdfast.bundles.model import LOST
+from holdfast.clients import find_client
+from holdfast.clients.opening import get_opening
+from holdfast.conversations import comparing, finding
+from holdfast.conversations.errors import AmbiguousConversationError, ConversationNotFoundError
+from holdfast.conversations.model import AgentConfig
+from holdfast.conversations.resuming import ROOM, Subject, make_block
+from holdfast.conversations.rules import merge_messages
+from holdfast.errors import HoldfastError
+from holdfast.ground import clock, git
+from holdfast.ground.frozen import dataclass
+from holdfast.ground.git_history import count_commits, numstat
+from holdfast.ground.git_past import PastCommits
+from holdfast.ground.git_state import list_uncommitted
+from holdfast.ground.off_loop import off_loop
+from holdfast.sessions.changing import CONVERSATION
+from holdfast.usecases import continuation, conversing, setting_up
+from holdfast.usecases.location import locate_branch
+from holdfast.usecases.session_titles import find_title
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from holdfast.app import App
+    from holdfast.clients.contract import Client, HookOrigin
+    from holdfast.clients.setup import SetupPlace
+    from holdfast.conversations.comparing import Change
+    from holdfast.conversations.model import Conversation, Message
+    from holdfast.ground.git_repository import Repository
+    from holdfast.sessions.model import Session
+    from holdfast.storage.resumes import Promise
+
+MOST_CONVERSATIONS, MOST_SESSIONS = 2_000, 200
+REQUESTS, REQUEST_CHARS = 20, 2_000  # of a session without a conversation, to find it by
+NEAREST = 5
+
+
+@dataclass(frozen=True)
+class Resumable:
+    """A conversation, or a session that belongs to none."""
+
+    subject: Subject
+    status: str
+    conversation: Conversation | None = None
+    session: Session | None = None  # in which it was active last, where this machine has it
+
+    @property
+    def id(self) -> str:
+        return self.subject.id
+
+    @property
+    def title(self) -> str:
+        return self.subject.title
+
+    @property
+    def client(self) -> str | None:
+        """The name of the client in which it was active last."""
+        if self.session is not None:
+            return self.session.client
+        return self.conversation.client if self.conversation else None
+
+
+@dataclass(frozen=True)
+class Resume:
+    """What whoever goes on is told."""
+
+    of: Resumable
+    changes: Sequence[Change]
+    text: str
+
+
+# --- finding --------------------------------------------------------------------------------------
+
+
+async def list_resumables(app: App, worktree: str) -> list[Resumable]:
+    """Those of this repository, the newest first. Of a thread of sessions, its last one."""
+    service = conversing.open_conversations(app, worktree)
+    conversations = await service.list_conversations(limit=MOST_CONVERSATIONS)
+    found = [await _describe_conversation(app, each) for each in conversations]
+    known = {conversation.id for conversation in conversations}
+    sessions = await app.scope.sessions.list_active_sessions(worktree, MOST_SESSIONS)
+    continued = {session.resumed_from for session in sessions}
+    moments = await app.scope.sessions.find_last_moments(sessions)
+    for session in sessions:
+        is_listed = session.metadata.get(CONVERSATION) in known
+        if session.id in continued or is_listed or not session.last_sequence:
+            continue
+        found.append(await _describe_session(app, session, moments[session.id]))
+    return sorted(found, key=lambda each: each.subject.last_active, reverse=True)
+
+
+async def _describe_conversation(app: App, conversation: Conversation) -> Resumable:
+    session = await conversing.find_session_of(app, conversation)
+    client = session.client if session else conversation.client
+    last_active = conversation.last_active
+    if session is not None:
+        moments = await app.scope.sessions.find_last_moments([session])
+        last_active = max(last_active, moments[session.id])
+    subject = Subject(
+        conversation.id,
+        conversation.type,
+        conversation.title,
+        last_active,
+        _name_client(client),
+        conversation.context_summary,
+    )
+    return Resumable(subject, conversation.status, conversation, session)
+
+
+async def _describe_session(app: App, session: Session, last_active: datetime) -> Resumable:
+    title = await find_title(app.scope.sessions, session)
+    subject = Subject(
+        session.id,
+        "session",
+        title,
+        last_active,
+        _name_client(session.client),
+        is_conversation=False,
+    )
+    status = "open" if session.ended_at is None else "ended"
+    return Resumable(subject, status, session=session)
+
+
+def _name_client(name: str | None) -> str | None:
+    client = find_client(name) if name else None
+    return client.TITLE if client else name
+
+
+async def search(app: App, worktree: str, words: str) -> list[Resumable]:
+    """By title, type, summary and what was said, the best first; an id alone finds the one."""
+    known = await list_resumables(app, worktree)
+    by_id = {each.id: each for each in known}
+    named = [each for each in known if words in _list_names(each)]
+    if named:
+        return named
+    entries = [await _make_entry(app, worktree, each) for each in known]
+    ranked = await off_loop(finding.rank, words, entries)
+    return [by_id[each.id] for each in ranked]
+
+
+async def choose(app: App, worktree: str, words: str) -> Resumable:
+    """The one that is meant; never a guess."""
+    known = await list_resumables(app, worktree)
+    named = [each for each in known if words in _list_names(each)]
+    if len(named) == 1:
+        return named[0]
+    entries = [await _make_entry(app, worktree, each) for each in named or known]
+    ranked = await off_loop(finding.rank, words, entries)
+    by_id = {each.id: each for each in known}
+    chosen = finding.choose(ranked)
+    if chosen is not None:
+        return by_id[chosen]
+    if ranked:
+        nearest = [by_id[each.id] for each in ranked[:NEAREST]]
+        raise AmbiguousConversationError(words, [f"{each.id} ({each.title})" for each in nearest])
+    raise ConversationNotFoundError(words)
+
+
+def _list_names(resumable: Resumable) -> set[str]:
+    names = {resumable.id, resumable.id.rpartition("/")[2], resumable.title}
+    if resumable.session is not None:
+        names |= {resumable.session.id, resumable.session.native_id or ""}
+    return names - {""}
+
+
+async def _make_entry(app: App, worktree: str, resumable: Resumable) -> finding.Entry:
+    subject = resumable.subject
+    about = f"{subject.type} {subject.client} {subject.summary}"
+    if resumable.conversation is not None:
+        service = conversing.open_conversations(app, worktree)
+        history = await service.get_history(resumable.id)
+        said = [message.content for message in history.messages]
+    elif resumable.session is not None:
+        requests = await app.scope.sessions.list_requests(
+            resumable.session.id, REQUESTS, REQUEST_CHARS
+        )
+        said = [request.content for request in requests]
+    return finding.Entry(subject.id, subject.title, about, "\n".join(said))
+
+
+# --- what is told ---------------------------------------------------------------------------------
+
+
+async def prepare(
+    app: App,
+    worktree: str,
+    resumable: Resumable,
+    client: Client | None,
+    *,
+    model: str | None = None,
+    place: SetupPlace | None = None,
+    is_own: bool = False,
+) -> Resume:
+    """For one client, or for whoever reads it.
+
+    `model`: the one that the client says it uses now. `is_own`: it has the messages in its window.
+    """
+    place = place or setting_up.make_place(app.settings, worktree, (), os.environ)
+    messages = await _gather_messages(app, worktree, resumable)
+    changes = await _compare(app, worktree, resumable, client, place, model)
+    limit = client.TEXT_CHARS if client else None
+    block = make_block(
+        resumable.subject,
+        messages,
+        changes,
+        clock.now(),
+        history=_describe_history(resumable),
+        room=min(ROOM, limit or ROOM),
+        has_messages=not is_own,
+    )
+    document = ""
+    if resumable.session is not None and not is_own:
+        document = await continuation.make_document(
+            app, worktree, continues=resumable.session.id, window=LOST, kept=[block]
+        )
+    room = (limit or len(block) + len(document) + 2) - len(block) - 2
+    text = f"{block}\n\n{document}" if document and len(document) <= room else block
+    return Resume(resumable, changes, text)
+
+
+async def _gather_messages(app: App, worktree: str, resumable: Resumable) -> list[Message]:
+    """From the log where this machine has it, and from the folder what only the folder has."""
+    said: list[Message] = []
+    if resumable.session is not None:
+        said = await conversing.gather_messages(app, resumable.session)
+    if resumable.conversation is not None:
+        service = conversing.open_conversations(app, worktree)
+        history = await service.get_history(resumable.id)
+        said = merge_messages(history.messages, said)
+    return said
+
+
+def _describe_history(resumable: Resumable) -> str:
+    if resumable.subject.is_conversation:
+        return (
+            f"`conversation` with operation `resume` and conversation_id {resumable.id}, "
+            f"or `holdfast conversation show {resumable.id}`"
+        )
+    return (
+        f"`session` with operation `recent` and session_id {resumable.id}, "
+        f"or `holdfast session events {resumable.id}`"
+    )
+
+
+# --- what has changed -----------------------------------------------------------------------------
+
+
+async def _compare(
+    app: App,
+    worktree: str,
+    resumable: Resumable,
+    client: Client | None,
+    place: SetupPlace,
+    model: str | None,
+) -> list[Change]:
+    config = await _find_config(app, worktree, resumable)
+    touched = await _list_files(app, worktree, resumable)
+    changes: list[Change] = []
+    if client is not None:
+        changes += _compare_client(resumable, config, client, place, model)
+    head = resumable.conversation.git_head if resumable.conversation else None
+    last_active = resumable.subject.last_active
+    with suppress(HoldfastError):  # a git that does not answer costs these lines only
+        changes += await off_loop(_compare_tree, worktree, head, touched, last_active)
+    return changes
+
+
+async def _find_config(app: App, worktree: str, resumable: Resumable) -> AgentConfig:
+    if resumable.conversation is not None:
+        return resumable.conversation.agent_config
+    if resumable.session is not None:
+        return await conversing.describe_agent(app, resumable.session, "", worktree)
+    return AgentConfig()
+
+
+def _compare_client(
+    resumable: Resumable,
+    config: AgentConfig,
+    client: Client,
+    place: SetupPlace,
+    model: str | None,
+) -> list[Change]:
+    opening = get_opening(client.NAME)
+    changes: list[Change] = []
+    if config.command:
+        then = conversing.hash_command(resumable.client or client.NAME, place, config.command)
+        here = conversing.hash_command(client.NAME, place, config.command)
+        now = here if here is None or resumable.client == client.NAME else then
+        changes += comparing.compare_command(
+            comparing.CommandState(config.command, config.system_prompt_hash, now, client.TITLE)
+        )
+    now_model = model or opening.find_configured_model(place)
+    if resumable.client == client.NAME or config.model:
+        changes += comparing.compare_model(config.model, now_model)
+    return changes + comparing.compare_tools(
+        _list_missing_tools(resumable, config, client, place), client.TITLE
+    )
+
+
+def _list_missing_tools(
+    resumable: Resumable, config: AgentConfig, client: Client, place: SetupPlace
+) -> list[str]:
+    """The servers whose tools were called and that this client has not. What a client brings itself
+    has other names in another one, and does the same.
+    """
+    if resumable.client is None or find_client(resumable.client) is None:
+        return []
+    then = get_opening(resumable.client)
+    used = {server for tool in config.tools if (server := then.find_server(tool))}
+    return sorted(used - set(get_opening(client.NAME).list_servers(place)))
+
+
+async def _list_files(app: App, worktree: str, resumable: Resumable) -> list[str]:
+    """That were edited in it, as far as this machine saw it, else as the folder says."""
+    if resumable.session is None:
+        return list(resumable.conversation.files) if resumable.conversation else []
+    return await conversing.list_edited(app, resumable.session, worktree)
+
+
+def _compare_tree(
+    worktree: str, head: str | None, touched: Sequence[str], last_active: datetime
+) -> list[Change]:
+    repository = git.find_repository(worktree)
+    if repository is None:
+        return []
+    then = head or PastCommits(repository).find_at(last_active.timestamp())
+    changes: list[Change] = []
+    if then is not None:
+        commits = count_commits(repository, then)
+        uncommitted = list_uncommitted(repository, "HEAD")
+        changes += comparing.compare_tree(comparing.TreeChanges(then, commits, uncommitted))
+    return changes + comparing.compare_files(
+        _find_file_changes(repository, then, touched, last_active)
+    )
+
+
+def _find_file_changes(
+    repository: Repository, then: str | None, touched: Sequence[str], last_active: datetime
+) -> comparing.FileChanges:
+    """By their contents, and of those that differed already, by their times."""
+    gone, later = [], []
+    for path in touched:
+        try:
+            found = os.lstat(os.path.join(repository.root, path))
+        except OSError:
+            gone.append(path)
+            continue
+        if found.st_mtime > last_active.timestamp() + 1:
+            later.append(path)
+    changed = later
+    if then is not None and later:
+        differing = numstat(repository, then, later)
+        changed = [path for path in later if path in differing]
+    return comparing.FileChanges(len(touched), changed, gone)
+
+
+# --- keeping a promise ----------------------------------------------------------------------------
+
+
+async def keep_promise(
+    app: App,
+    worktree: str,
+    promise: Promise,
+    client: Client,
+    origin: HookOrigin,
+    model: str | None,
+) -> str | None:
+    """The text for a client that was opened to go on; its session continues what is resumed.
+
+    None where that is gone meanwhile.
+    """
+    known = await list_resumables(app, worktree)
+    found = next((each for each in known if each.id == promise.subject), None)
+    if found is None:
+        return None
+    resume = await prepare(app, worktree, found, client, model=model, is_own=promise.is_own)
+    if not promise.is_own:
+        await _begin_successor(app, worktree, found, origin)
+    return resume.text
+
+
+async def _begin_successor(
+    app: App, worktree: str, resumable: Resumable, origin: HookOrigin
+) -> None:
+    """In the thread of the old session where this machine has it."""
+    sessions = app.scope.sessions
+    begun = await sessions.find_native_session(origin.client, origin.native_id)
+    if begun is None and resumable.session is not None:
+        begun = await sessions.resume_session(
+            resumable.session.id, client=origin.client, native_id=origin.native_id, apart=True
+        )
+    elif begun is None:
+        begun = await sessions.create_session(
+            origin.client,
+            app.settings.developer,
+            client=origin.client,
+            native_id=origin.native_id,
+            worktree=worktree,
+            git_branch=locate_branch(worktree),
+        )
+    if resumable.conversation is not None:
+        await sessions.link_conversation(begun.id, resumable.conversation.id)
