@@ -3,10 +3,19 @@
 `pause_sentences.tsv` is the table by which the rule was made: it errs on none of them. What is
 neither a signal nor a false friend is any other thing that people say to an agent.
 
-`pause_sentences.later.tsv` was written after the rule was finished, by the same author, as
-different from the table as possible (curt, polite, slang, typing errors, mails, dictation), and
-measured once: 4 of 20 signals were found, and none of 20 other sentences was taken for one. Nothing
-was changed afterwards; what is missed is listed here.
+`pause_sentences.later.tsv` was written after the first version of the rule, which found 4 of its 20
+signals. The rule was then made more general, and the table holds the sentences of that work too.
+
+A table by which a rule was made does not say how it does on others. Three further sets were written
+by the author of the rule:
+
+- 60 English signals, before the work: 28 were found before it and 55 after it, with no false alarm.
+  The author remembered them while writing patterns, so this says too much.
+- 40 and 30 more, each measured once against the rule as it was when they were written: 17 and 16
+  were found (by the first version 16 and 12), with 1 and 6 false alarms (1 and 1).
+
+What they taught is in the rule: the false alarms are down to 1, and there is no independent figure
+for the rule as it is now. What it still gets wrong is in `pause_sentences.missed.tsv`.
 """
 
 from collections import Counter
@@ -22,24 +31,7 @@ from holdfast.ground import prose
 HERE = Path(__file__).parent
 OTHER_LANGUAGES = ("de", "es", "fr", "zh", "ja")
 
-STILL_MISSED = {
-    "k im done for 2day thx",
-    "Would you be so kind as to save our work? I shall be leaving the office shortly.",
-    "lets stp here pls",
-    "Right, that's me for the day. Cheers!",
-    "aight imma head out",
-    "eod for me",
-    "time's up, tbc",
-    "I'm knackered. Bed.",
-    "Gonna grab lunch, back in an hour",
-    "We've done plenty today; I'd rather pick this up with a fresh head on Monday.",
-    "can we put a pin in this and come back to it tomorrow",
-    "pausing here, dentist at 4",
-    "Kids are up from their nap, so I'm gone. Save everything.",
-    "peace ✌️ same time tomorrow",
-    "need to hop off, meeting in 2",
-    "That concludes today's session. Thank you very much for your assistance.",
-}
+STILL_MISSED = {"lets stp here pls"}
 
 Row = tuple[str, str, str]
 
@@ -56,9 +48,13 @@ def wrong(rows: list[Row]) -> set[str]:
 
 KNOWN = table("pause_sentences.tsv")
 LATER = table("pause_sentences.later.tsv")
+MISSED = table("pause_sentences.missed.tsv")
 SIGNALS = [text for _, kind, text in KNOWN if kind == "signal"]
 OTHERS = [text for _, kind, text in KNOWN if kind != "signal"]
 PLAIN_SIGNALS = [text for text in SIGNALS if "\n" not in text and '"' not in text]
+SENTENCES = [text for text in PLAIN_SIGNALS if len(prose.split_sentences(text)) == 1]
+# A reason at the end may have any words: "before my bus leaves".
+ENDING_WITH_THE_SIGNAL = [text for text in SENTENCES if text.isascii() and " before " not in text]
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -77,9 +73,17 @@ def test_the_rule_errs_only_on_the_listed_later_sentences(record_property):
     assert wrong(LATER) == STILL_MISSED
 
 
+def test_the_known_misses_are_still_missed(record_property):
+    """One that is found belongs in the table of known sentences."""
+    record_property("N", len(MISSED))
+
+    assert wrong(MISSED) == {text for _, _, text in MISSED}
+    assert Counter(kind for _, kind, _ in MISSED) == {"signal": 37, "false friend": 1}
+
+
 def test_the_table_is_large_labelled_and_without_repetition():
     counts = Counter((language, kind) for language, kind, _ in KNOWN)
-    texts = [text for _, _, text in KNOWN + LATER]
+    texts = [text for _, _, text in KNOWN + LATER + MISSED]
 
     assert len(set(texts)) == len(texts)
     assert {kind for _, kind, _ in KNOWN} == {"signal", "false friend", "other"}
@@ -121,13 +125,13 @@ def test_a_signal_in_other_words_is_none(text: str):
     assert not find_pause_signal(f"- {text}\n- {text}")
 
 
-@pytest.mark.parametrize("text", [text for text in PLAIN_SIGNALS if ". " not in text])
+@pytest.mark.parametrize("text", SENTENCES)
 def test_a_signal_under_a_condition_is_none(text: str):
     assert not find_pause_signal(f"If the build is red, {text}")
     assert not find_pause_signal(f"When done, {text}")
 
 
-@pytest.mark.parametrize("text", [text for text in PLAIN_SIGNALS if text.isascii()])
+@pytest.mark.parametrize("text", ENDING_WITH_THE_SIGNAL)
 def test_more_words_make_another_clause(text: str):
     """From the first word to the last: what no pattern knows may change what is meant."""
     words = text.rstrip(".!?").split()

@@ -5,6 +5,9 @@ miss costs little: where the words leave a doubt, there is no signal.
 
 - A clause counts from its first word to its last. "Let's stop the server" and "I need to go through
   the logs" begin like signals and go on with words that no signal has.
+- Its parts are recognised before it is compared: who stops ("let's", "I have to", "I'm …ing"),
+  until when ("for today", "until Monday"), what is not at the screen ("my train", "the kids"). So a
+  pattern is a sentence of marks, and beside "for today" any verb that is not work may stand.
 - What else is said must not ask for work. "Fix the parser, then let's stop here" is a request, and
   so is a long one that ends with "thanks, bye". To save, commit or note something is no work.
 - Short phrases ("that's enough", "let's stop", "bye") count only beside courtesies.
@@ -30,8 +33,13 @@ UNKNOWN_WORDS = 2  # of a clause that is as good as empty: a name below a mail
 SIGNAL, WEAK, NEUTRAL, STATEMENT, WORK = "signal", "weak", "neutral", "statement", "work"
 
 _LEAD = compile_later(f"{words.LEAD} ")
+_SPELLINGS = [
+    (word, compile_later(rf"(?<![\w'])(?:{pattern})(?![\w'])")) for word, pattern in words.SPELLINGS
+]
+_FILLER = compile_later(rf"(?<![\w']){words.FILLER}(?![\w'])")
 _MARKS = [(mark, compile_later(pattern)) for mark, pattern in words.MARKS]
-_WE = compile_later(rf"((?:LATER )?){words.WE}(?= )")
+_DOERS = [(mark, compile_later(rf"((?:LATER )?)(?:{pattern})")) for mark, pattern in words.DOERS]
+_DOING = compile_later(words.DOING)
 _STRONG = compile_later(words.STRONG)
 _EUROPEAN_SIGNAL = compile_later(words.EUROPEAN)
 _EAST_ASIAN_SIGNAL = compile_later(words.EAST_ASIAN)
@@ -44,16 +52,21 @@ _DUTY = compile_later(words.DUTY)
 _PLAN = compile_later(words.PLAN)
 _STATEMENT = compile_later(words.STATEMENT)
 _CONDITION = compile_later(words.CONDITION)
+_REASON = compile_later(words.REASON)
+_CITED = compile_later(words.CITED)
+_RUN_ON = compile_later(words.RUN_ON)
 
 _LIST_ITEM = compile_later(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])\s", re.MULTILINE)
 _FACE = compile_later(r"(?<!\w)[:;]-?[)(DPp/|]+|\^\^|<3")
 _INTRODUCES = compile_later(r":(?:\s|$)|：")
 _CLAUSE_END = compile_later(
-    r"\s*(?:[,;，；、]|\.{2,}|…|\s[-–—]+\s|—)\s*"
-    r"|\s+(?:and(?! there)|but|so|because|bc|cause|cuz|since|before(?= i\b)|&|\+|und|aber|weil|denn"
-    r"|pero|porque|et|mais)\s+",
+    r"\s*(?:[,;，；、]|\.{2,}|…|\s[-–—]+\s|—|[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f\u200d]+)\s*"
+    r"|\s+(?:and(?! there)|but|so(?! kind)|because|bc|cause|cuz|since|&|\+"
+    r"|(?:before|as|or)(?= (?:i|i'm|i've|my|it's)\b)|und|aber|weil|denn|pero|porque|et|mais)\s+",
     re.IGNORECASE,
 )
+_PAST = compile_later(r" (\w+)ed\b")
+_DOUBLED = compile_later(r"([bdgmnpt])\1$")
 _NO_WORD = compile_later(r"[^\w\s':%/.▯「『“”\"-]+")
 _EAST_ASIAN = compile_later(r"[\u3040-\u30ff\u3400-\u9fff]")
 
@@ -138,6 +151,8 @@ def _is_condition(kind: str, clause: str) -> bool:
 
 
 def _judge_question(clause: str, kind: str) -> str:
+    if clause == "shall we":
+        return NEUTRAL
     if _TAG.fullmatch(clause):
         return WORK
     if kind in (SIGNAL, WEAK):
@@ -146,19 +161,41 @@ def _judge_question(clause: str, kind: str) -> str:
 
 
 def _judge_clause(clause: str, own: frozenset[str]) -> str:
+    spelled = _spell(clause)
+    kind = _judge_run_on(spelled) or _judge_part(spelled)
+    if clause in own or (kind is None and _is_foreign_signal(_list_readings(clause))):
+        return SIGNAL
+    if kind:
+        return kind
+    cited = _CITED.fullmatch(spelled)
+    if cited and _judge_part(cited[1]) in (SIGNAL, WEAK):
+        return WORK
+    return _judge_company(spelled, _list_readings(spelled))
+
+
+def _judge_part(clause: str) -> str | None:
+    """Whether it is a signal or a reason for one, from its first word to its last."""
     readings = _list_readings(clause)
     marked = [form for reading in readings for form in _mark(reading)]
-    if clause in own or _fits(_STRONG, marked) or _is_foreign_signal(readings):
+    if _fits(_STRONG, marked):
         return SIGNAL
     if _fits(_WEAK, marked):
         return WEAK
-    if _fits(_REQUEST, readings):
-        return WORK
-    return _judge_company(clause, readings)
+    return NEUTRAL if _fits(_REASON, marked) else None
+
+
+def _judge_run_on(clause: str) -> str | None:
+    """Of two or more that follow each other without a comma: "gotta go bye"."""
+    kinds = [_judge_part(part) for part in _RUN_ON.split(clause)]
+    if None in kinds:
+        return None
+    return next(kind for kind in (SIGNAL, WEAK, NEUTRAL) if kind in kinds)
 
 
 def _judge_company(clause: str, readings: list[str]) -> str:
-    """Of a clause that is neither a signal nor a request; what is not understood may be work."""
+    """Of a clause that is not a signal; what is not understood may be work."""
+    if _fits(_REQUEST, readings):
+        return WORK
     if _PLAN.fullmatch(clause):
         return STATEMENT
     if _DUTY.fullmatch(clause):
@@ -183,15 +220,43 @@ def _list_readings(clause: str) -> list[str]:
     return readings
 
 
-def _mark(reading: str) -> tuple[str, str]:
-    """With a mark for each phrase of time; and also with one for who does it."""
+def _spell(clause: str) -> str:
+    for word, pattern in _SPELLINGS:
+        clause = pattern.sub(word, clause)
+    return clause
+
+
+def _mark(reading: str) -> list[str]:
+    """With a mark for each part that is recognised; and also with one for who does it."""
+    reading = " ".join(_FILLER.sub(" ", reading).split())
     for mark, pattern in _MARKS:
         reading = pattern.sub(mark, reading)
-    doer = _WE.match(reading)
-    return reading, f"{doer[1]}WE{reading[doer.end() :]}" if doer else reading
+    forms = [reading]
+    for mark, pattern in _DOERS:
+        if doer := pattern.match(reading):
+            forms.append(f"{doer[1]}{mark}{_drop_past(doer[0], reading[doer.end() :])}")
+    for form in forms[:2]:
+        if doing := _DOING.match(form):
+            forms.append(f"MUST {_base_form(doing[1])}{form[doing.end() :]}")
+    return forms
+
+
+def _drop_past(doer: str, rest: str) -> str:
+    """ "If we stopped here" asks for the same as "can we stop here"."""
+    past = _PAST.match(rest) if " if " in doer else None
+    return f" {_base_form(past[1])}{rest[past.end() :]}" if past else rest
+
+
+def _base_form(stem: str) -> str:
+    """Of a verb whose -ing or -ed was removed: "stopp" and "leav"."""
+    if _DOUBLED.search(stem):
+        return stem[:-1]
+    return f"{stem}e" if stem.endswith(("av", "us", "ak", "om", "um", "nu", "lv", "los")) else stem
 
 
 def _is_foreign_signal(readings: list[str]) -> bool:
     if _EAST_ASIAN.search(readings[0]):
         return _fits(_EAST_ASIAN_SIGNAL, readings)
+    if not words.ENGLISH.isdisjoint(readings[0].split()):
+        return False
     return _fits(_EUROPEAN_SIGNAL, readings)
