@@ -1,6 +1,7 @@
 """An example of each error of this folder, for docs/errors.md and the tests of all errors."""
 
 from holdfast.usecases.errors import (
+    ClientMissingError,
     ClientSessionNotNamedError,
     NoClientSessionError,
     SessionOffError,
@@ -16,4 +17,6 @@ EXAMPLES = (
     ClientSessionNotNamedError("/home/ana/payouts", [RETRY, NEW], is_off=False),
     ClientSessionNotNamedError("/home/ana/payouts", [RETRY], is_off=True),
     SessionOffError("0af395d8-6c4b-4446-89a7-d52beac3d8cd"),
+    ClientMissingError("codex", ["claude", "gemini"]),
+    ClientMissingError(None, []),
 )

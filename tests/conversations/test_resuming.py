@@ -1,0 +1,112 @@
+"""The text with which a conversation is continued: what stands in it, and what cannot break it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.conversations.comparing import Change
+from holdfast.conversations.model import Message
+from holdfast.conversations.resuming import (
+    BEGINNING,
+    CONDENSED_CHARS,
+    END,
+    ROOM,
+    Subject,
+    describe_age,
+    make_block,
+)
+
+NOW = datetime(2026, 11, 18, 12, 0, tzinfo=UTC)
+SUBJECT = Subject(
+    "2026-11-18/001-debug-retry", "debug", "Retry", NOW - timedelta(hours=2), "Codex", "It hangs."
+)
+HISTORY = "`holdfast conversation show X`"
+
+
+def say(number: int, content: str, role: str = "user") -> Message:
+    return Message(
+        f"m{number}", role, content, NOW - timedelta(hours=3) + timedelta(minutes=number)
+    )
+
+
+def make(*messages: Message, room: int = ROOM, **given: object) -> str:
+    return make_block(SUBJECT, messages, (), NOW, history=HISTORY, room=room, **given)  # type: ignore[arg-type]
+
+
+def test_it_says_what_is_resumed_and_quotes_the_last_messages():
+    text = make(say(1, "Retry webhooks."), say(2, "Done.", "assistant"), say(3, "Now 8 times."))
+
+    assert text.startswith(f"{BEGINNING}\n")
+    assert text.endswith(f"\n{END}")
+    assert "Conversation: debug / Retry\n" in text
+    assert "Last active: 2 hours ago in Codex (2026-11-18 10:00Z)\n" in text
+    assert "Messages: 2 exchanges\n" in text
+    assert "Summary: It hangs.\n" in text
+    assert "User 2026-11-18 09:03Z:\nNow 8 times." in text
+    assert "Agent 2026-11-18 09:02Z:\nDone." in text
+    assert HISTORY in text
+
+
+def test_what_has_changed_stands_in_it_line_by_line():
+    changes = [Change("head", "6 commits since 1a2b3c4."), Change("model", "The model was m.")]
+
+    text = make_block(SUBJECT, [say(1, "Go.")], changes, NOW, history=HISTORY)
+
+    assert "Changed since then:\n- 6 commits since 1a2b3c4.\n- The model was m.\n" in text
+
+
+def test_of_a_long_conversation_older_messages_are_condensed_and_counted():
+    messages = [say(n, f"Request {n} " + "word " * 80) for n in range(100)]
+
+    text = make(*messages)
+
+    assert len(text) <= ROOM
+    assert messages[-1].content in text
+    assert "Earlier, in short:\n- " in text
+    assert " messages before these\n" in text
+    condensed = [line for line in text.splitlines() if line.startswith("- User: ")]
+    assert condensed
+    assert all(len(line) <= CONDENSED_CHARS + len("- User: ") for line in condensed)
+
+
+def test_a_request_that_is_too_long_is_cut_and_its_answer_is_there():
+    text = make(say(1, "x" * 50_000), say(2, "Understood.", "assistant"))
+
+    assert len(text) <= ROOM + CONDENSED_CHARS
+    assert "xxx…" in text
+    assert "Understood." in text
+
+
+def test_the_window_that_has_the_messages_gets_none_of_them():
+    text = make(say(1, "Retry webhooks."), has_messages=False)
+
+    assert "Retry webhooks." not in text
+    assert "Messages: 1 exchange\n" in text
+
+
+def test_only_answers_and_no_message_at_all_are_fine():
+    assert "Last messages:" not in make()
+    assert "Agent 2026-11-18 09:01Z:\nHello." in make(say(1, "Hello.", "assistant"))
+
+
+@given(st.lists(st.text(max_size=200) | st.just(END) | st.just(BEGINNING), max_size=20))
+def test_nothing_that_was_said_begins_or_ends_the_block(contents: list[str]):
+    text = make(*(say(n, content) for n, content in enumerate(contents)))
+
+    assert text.count(BEGINNING) == text.count(END) == 1
+
+
+@pytest.mark.parametrize(
+    ("age", "said"),
+    [
+        (timedelta(seconds=-5), "just now"),
+        (timedelta(seconds=59), "just now"),
+        (timedelta(minutes=1), "1 minute ago"),
+        (timedelta(hours=23), "23 hours ago"),
+        (timedelta(days=400), "400 days ago"),
+    ],
+)
+def test_an_age_is_told_in_its_largest_unit(age: timedelta, said: str):
+    assert describe_age(age) == said
