@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Sequence
 
 from holdfast.conversations import rules
 from holdfast.conversations.errors import AmbiguousConversationError, ConversationNotFoundError
 from holdfast.conversations.finding import Entry, choose, rank
-from holdfast.conversations.model import Conversation, History, Message, Saved
+from holdfast.conversations.model import COMPLETED, Conversation, History, Message, Saved
 from holdfast.ground import clock
 from holdfast.ground.frozen import replace
 from holdfast.ground.off_loop import off_loop
@@ -126,6 +127,13 @@ class ConversationService:
 
     async def archive_conversation(self, id_: str) -> str:
         return await off_loop(self.files.archive, id_)
+
+    async def list_prunable(self, wanted: str | None = None) -> list[Conversation]:
+        """Those that have a history and are completed, or the one that is named."""
+        found = [await self.get_conversation(wanted)] if wanted is not None else None
+        if found is None:
+            found = await self.list_conversations(status=COMPLETED, limit=sys.maxsize)
+        return [each for each in found if self.files.has_history(each.id)]
 
     async def prune_conversation(self, id_: str) -> None:
         await off_loop(self.files.prune, id_)

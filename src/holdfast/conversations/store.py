@@ -101,8 +101,17 @@ class ConversationFiles:
         return _read(place, id_)
 
     def read_history(self, id_: str) -> History:
+        """Something else in the place of the file is damage, and nothing else of a search fails."""
         place = self._find_place(id_)
-        return document.read_history(_read_file(place, id_, MESSAGES, MESSAGES_BYTES))
+        try:
+            data = _read_file(place, id_, MESSAGES, MESSAGES_BYTES)
+        except (PathOutsideError, InvalidValueError):
+            return History(damaged_lines=(1,))
+        return document.read_history(data)
+
+    def has_history(self, id_: str) -> bool:
+        place = self._find_place(id_)
+        return MESSAGES in _list_names(place, *id_.split("/"), SESSION)
 
     def update(self, id_: str, change: Change) -> Saved:
         """Compare and replace in one step: `change` gets what is there now, under the lock."""

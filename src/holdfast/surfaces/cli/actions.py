@@ -16,6 +16,10 @@ COMMANDS = {
     "context.show": ("holdfast context show", "{} lists them."),
     "conversation.list": ("holdfast conversation list", "{} lists them."),
     "conversation.new": ("holdfast conversation new TYPE TITLE", "{} begins one."),
+    "conversation.prune": (
+        "holdfast conversation prune {selection}",
+        "Add --yes to remove without a question: {}.",
+    ),
     "database.migrate": (
         "holdfast admin migrate",
         "Run {} with HOLDFAST_DATABASE set to the owner's URL.",

@@ -8,8 +8,10 @@ import click
 
 from holdfast.app import App
 from holdfast.conversations.model import COMPLETED, PAUSED, STATUSES, TYPES, Conversation, Saved
-from holdfast.ground.text import cut, plural
+from holdfast.errors import Action
+from holdfast.ground.text import cut, plural, term_safe
 from holdfast.sessions.model import Session
+from holdfast.surfaces.cli.confirming import confirm
 from holdfast.surfaces.cli.running import Group, Output, here, prints, run_write, wants_json
 from holdfast.usecases import conversing, sharing
 from holdfast.usecases.which_session import Caller, find_session_to_read
@@ -17,6 +19,9 @@ from holdfast.usecases.which_session import Caller, find_session_to_read
 IN_REPOSITORY = "Keep conversations in this repository, as files for git?"
 WITH_MESSAGES = "Let git keep what is said in them too? Whoever reads the repository can read it."
 NO_CONVERSATIONS = "No conversations here yet. `holdfast conversation new TYPE TITLE` begins one."
+NOTHING_TO_PRUNE = "Nothing to remove: no completed conversation here has a saved history."
+NOTHING_REMOVED = "Nothing was removed."
+IN_GIT = "What git has committed of them stays in its history."
 LINE_CHARS = 60
 
 which = click.argument("wanted", required=False, metavar="[ID]")
@@ -125,6 +130,48 @@ def complete(app: App, wanted: str | None) -> Output:
     """Save it and mark it as completed"""
     saved = _save(app, wanted, status=COMPLETED)
     return Output(_to_data(saved), _describe_saved(saved))
+
+
+@command.command("prune")
+@which
+@click.option("--dry-run", is_flag=True, help="Only show which it would be")
+@click.option("--yes", is_flag=True, help="Do not ask")
+@prints
+def prune(app: App, wanted: str | None, dry_run: bool, yes: bool) -> Output:
+    """Remove the saved histories of completed ones
+
+    Without an ID those of all completed conversations here. Documents and summaries stay, and so
+    does what git has committed. `holdfast forget` erases what was said from the log as well.
+    """
+    service = conversing.open_conversations(app, here())
+    found = app.run(service.list_prunable(wanted))
+    lines = [_describe_line(each) for each in found]
+    ids = [each.id for each in found]
+    if not found:
+        return Output({"pruned": [], "is_dry_run": dry_run}, NOTHING_TO_PRUNE)
+    if dry_run:
+        return Output({"pruned": ids, "is_dry_run": True}, "\n".join([*lines, NOTHING_REMOVED]))
+    if not yes:
+        click.echo(term_safe("\n".join(lines)), err=True)
+        question = f"Remove what was said in {plural(len(ids), 'conversation')}?"
+        selection = f"{ids[0]} --yes" if wanted is not None else "--yes"
+        confirm(question, Action("conversation.prune", selection=selection))
+    for id_ in ids:
+        app.run(service.prune_conversation(id_))
+    notes = [IN_GIT] if any(each.is_shared for each in found) else []
+    text = f"Removed the histories of {plural(len(ids), 'conversation')}"
+    return Output({"pruned": ids, "is_dry_run": False}, text, notes)
+
+
+@command.command("archive")
+@click.argument("wanted", metavar="ID")
+@prints
+def archive(app: App, wanted: str) -> Output:
+    """Move one out of the lists, into the folder archive"""
+    service = conversing.open_conversations(app, here())
+    found = app.run(service.get_conversation(wanted))
+    folder = app.run(service.archive_conversation(found.id))
+    return Output({"id": found.id, "folder": folder}, f"Archived {found.id}\n{folder}")
 
 
 # --- inside ---------------------------------------------------------------------------------------

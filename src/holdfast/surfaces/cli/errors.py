@@ -14,11 +14,10 @@ class NobodyAnsweredError(HoldfastError):
 
     code = "aborted"
 
-    def __init__(self, selection: str):
-        self.selection = selection
+    def __init__(self, confirmed: Action):
+        self.confirmed = confirmed  # the same, without a question
         super().__init__(
-            "Nothing was changed: the question was not answered.",
-            next_actions=[Action("forget.confirmed", selection=selection)],
+            "Nothing was changed: the question was not answered.", next_actions=[confirmed]
         )
 
 

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import click
 
 from holdfast.app import App
+from holdfast.errors import Action
 from holdfast.ground.text import plural, term_safe
 from holdfast.surfaces.cli import wording
-from holdfast.surfaces.cli.errors import NobodyAnsweredError
+from holdfast.surfaces.cli.confirming import confirm
 from holdfast.surfaces.cli.running import Command, Output, find_session_id, here, prints, run_write
 from holdfast.usecases import forget
 from holdfast.usecases.forget import Erasable, Erased, Remains, ToForget
@@ -77,14 +78,8 @@ def command(
 
 def _ask(wanted: ToForget, found: Erasable) -> None:
     click.echo(term_safe(_describe_found(found, wanted.session_id)), err=True)
-    try:
-        click.confirm("Erase this permanently?", abort=True, err=True)
-    except click.Abort as error:
-        if error.__context__:  # the line of the question was not ended
-            click.echo(err=True)
-        if not isinstance(error.__context__, EOFError):  # a no, or Ctrl-C
-            raise
-        raise NobodyAnsweredError(_describe_selection(wanted)) from None
+    confirmed = Action("forget.confirmed", selection=_describe_selection(wanted))
+    confirm("Erase this permanently?", confirmed)
 
 
 def _describe_selection(wanted: ToForget) -> str:

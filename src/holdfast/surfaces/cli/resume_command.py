@@ -37,7 +37,7 @@ TITLE_CHARS, PREVIEW_CHARS = 48, 1_500
 def command(
     app: App, words: tuple[str, ...], client: str | None, is_printed: bool, is_listed: bool
 ) -> Output:
-    """Go on with earlier work, in the client it was in or in another
+    """Go on with earlier work, in any client
 
     WORDS are looked for in titles, types, summaries and what was said. Without any, you choose from
     a list. The same client goes on with its own session as long as it has it.
