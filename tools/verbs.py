@@ -156,7 +156,8 @@ def _called(function: Any, rooms: dict[str, list[str]], seen: set[Any]) -> set[t
     seen.add(function)
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     bindings = _list_bindings(tree)
-    scope = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+    nonlocals = inspect.getclosurevars(function).nonlocals
+    scope = {**function.__globals__, **nonlocals, **_load_imports(tree)}
     for name in _list_own_names(tree):  # such a name is not the function that is called so
         scope.pop(name, None)
     found: set[tuple[str, str]] = set()
@@ -203,10 +204,27 @@ def _list_bindings(tree: ast.AST) -> dict[str, ast.expr]:
     """What stands behind a name that a function binds by a call: `work = _open_work(call)`."""
     bindings: dict[str, ast.expr] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+        if not isinstance(node, ast.Assign):
+            continue
+        value = node.value.value if isinstance(node.value, ast.Await) else node.value
+        if isinstance(value, ast.Call):
             names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-            bindings |= dict.fromkeys(names, node.value)
+            bindings |= dict.fromkeys(names, value)
     return bindings
+
+
+def _load_imports(tree: ast.AST) -> dict[str, Any]:
+    """What a function imports itself, because its module is to be loaded without it."""
+    imported: dict[str, Any] = {}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("holdfast."):
+            continue
+        for alias in node.names:
+            owner = importlib.import_module(str(node.module))
+            if not hasattr(owner, alias.name):
+                importlib.import_module(f"{node.module}.{alias.name}")
+            imported[alias.asname or alias.name] = getattr(owner, alias.name)
+    return imported
 
 
 def _list_own_names(tree: ast.AST) -> set[str]:
@@ -219,6 +237,8 @@ def _room(node: ast.expr, scope: dict[str, Any], rooms: dict[str, list[str]]) ->
     is called so.
     """
     called = node.func if isinstance(node, ast.Call) else node
+    if isinstance(node, ast.Call) and _name(called) == "off_loop":
+        called = node.args[0]
     name = _name(called)
     if name in rooms or not isinstance(called, ast.Name | ast.Attribute):
         return name
