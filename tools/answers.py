@@ -14,6 +14,7 @@ from mcp import Client
 
 from holdfast.app import App
 from holdfast.surfaces.mcp.server import make_server
+from holdfast.usecases.conversing import begin_conversation
 
 STORY: tuple[tuple[str, dict[str, Any]], ...] = (
     ("session", {"operation": "start", "chatmode": "architect", "name": "Retry"}),
@@ -51,6 +52,15 @@ STORY: tuple[tuple[str, dict[str, Any]], ...] = (
     ("repo_context", {"operation": "check"}),
     ("repo_context", {"operation": "bundle"}),
     ("repo_context", {"operation": "round", "step": "start", "topic": "Where?"}),
+    ("conversation", {"operation": "list"}),
+    ("conversation", {"operation": "search", "query": "retry"}),
+    (
+        "conversation",
+        {"operation": "resume", "conversation_id": "001-debug-retry", "detail": True},
+    ),
+    ("conversation", {"operation": "save", "summary": "Retries double."}),
+    ("conversation", {"operation": "pause"}),
+    ("conversation", {"operation": "complete"}),
     ("session", {"operation": "end"}),
 )
 
@@ -63,6 +73,7 @@ async def describe_answers(folder: Path) -> dict[str, Any]:
             return app
 
         server = make_server(app_for, folder=str(folder), exists=os.path.exists)
+        await begin_conversation(app, str(folder), "debug", "Retry", None)
         async with Client(server) as client:
             return {name_call(tool, given): await ask(client, tool, given) for tool, given in STORY}
 

@@ -54,6 +54,7 @@ OPERATIONS: dict[str, dict[str, Any] | None] = {
 IN_A_CHECKOUT = [
     "GET /api/workstreams",
     "GET /api/bundle",
+    "GET /api/conversations",
 ]  # asked in test_workstreams, where there is one
 EXAMPLES = 400
 ENDLESS = "GET /api/events"

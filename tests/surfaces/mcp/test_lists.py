@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 from mcp import MCPError
 
+from holdfast.conversations.model import STATUSES
 from holdfast.memories.rules import SOURCE_TYPES
 from holdfast.sessions import context_sets, rules
 from holdfast.surfaces.mcp import prose, server
@@ -25,8 +26,10 @@ ARGUMENTS = {
     "repo_context": "operation phase workstream_id text id decision_status because evidence items "
     "paths summary step error next_action cursor kind feature_request expected_revision detail "
     "topic role sources decisions questions session_id idempotency_key",
+    "conversation": "operation status query conversation_id cursor summary detail session_id "
+    "idempotency_key",
 }
-TOKENS = 2_100  # of all tools and the instructions: every request of most clients carries them
+TOKENS = 2_500  # of all tools and the instructions: every request of most clients carries them
 
 
 async def test_the_lists_are_the_same_on_every_way_in(connect: doors.Connect):
@@ -44,7 +47,8 @@ async def test_the_lists_are_the_same_on_every_way_in(connect: doors.Connect):
     phases = ["holdfast://bundle/planning", "holdfast://bundle/implementation"]
     assert [str(resource.uri) for resource in resources.resources] == phases
     assert [template.uri_template for template in templates.resource_templates] == [
-        "holdfast://bundle/{phase}"
+        "holdfast://bundle/{phase}",
+        "holdfast://conversations/{id}",
     ]
     assert text.startswith("HOLDFAST planning")
     assert (resources.cache_scope, resources.ttl_ms) == ("private", 0)
@@ -91,12 +95,13 @@ def test_all_tools_and_the_instructions_cost_what_was_agreed():
 
 
 def test_known_values_are_those_of_the_rules():
-    session, set_, _, memory, *_ = server._describe_tools()
+    session, set_, _, memory, _, conversation = server._describe_tools()
 
     assert session.input_schema["properties"]["event_type"]["enum"] == list(rules.EVENT_TYPES)
     assert session.input_schema["properties"]["role"]["enum"] == list(rules.ROLES)
     assert set_.input_schema["properties"]["mode"]["enum"] == list(context_sets.MODES)
     assert memory.input_schema["properties"]["source_type"]["enum"] == list(SOURCE_TYPES)
+    assert conversation.input_schema["properties"]["status"]["enum"] == list(STATUSES)
 
 
 def test_every_argument_of_an_operation_is_in_the_schema():
@@ -120,6 +125,7 @@ def test_hints_are_honest():
         "set_relevant_context",
         "memory",
         "repo_context",
+        "conversation",
     ]
     assert [name for name, hint in hints.items() if hint.idempotent_hint] == [
         "set_relevant_context",

@@ -154,7 +154,8 @@ async def check_inspector(inspector: list[str], cwd: Path, *, names_session: boo
     prompt = await asked("prompts/get", "--prompt-name", "workspace-resume")
 
     assert [tool["name"] for tool in tools["tools"]] == [
-        *("session", "set_relevant_context", "get_relevant_context", "memory", "repo_context")
+        *("session", "set_relevant_context", "get_relevant_context", "memory", "repo_context"),
+        "conversation",
     ]
     assert called["structuredContent"]["data"]["context"] == {"files": ["/r/a"]}
     assert "Continue earlier work" in prompt["messages"][0]["content"]["text"]

@@ -382,7 +382,7 @@ def test_without_its_library_the_command_says_what_to_install(run: Call):
 async def test_a_broken_store_is_reported_by_tools_only(project: Path, url: str, code: str):
     """The handshake and the lists work without one."""
     async with doors.over_stdio(project, HOLDFAST_DATABASE=url) as client:
-        assert len((await client.list_tools()).tools) == 5
+        assert len((await client.list_tools()).tools) == 6
         first = await call_refused(client, "get_relevant_context")
         second = await call_refused(client, "session", operation="append", **MESSAGE)
         assert len((await client.list_prompts()).prompts) == 2

@@ -18,6 +18,7 @@ from holdfast.app import App
 from holdfast.ground.log import Log
 from holdfast.storage.tail import Tail
 from holdfast.surfaces.http import (
+    conversations,
     events,
     health,
     login,
@@ -34,6 +35,11 @@ from holdfast.surfaces.http.guard import Guard, Site
 from holdfast.surfaces.http.here import SeenRoots
 from holdfast.surfaces.http.late_mcp import LateMcp
 from holdfast.surfaces.http.token import Keys
+
+ROOMS = (
+    *(sessions, memories, workstreams, conversations),
+    *(events, health, state, login, metadata),
+)
 
 
 def make_http_app(
@@ -57,7 +63,7 @@ def make_http_app(
     api.state.codes, api.state.tries = codes or login.Codes(), login.Tries()
     api.state.streams = events.Streams(Tail(app.scope.outbox), keys, stopping or asyncio.Event())
     problems.answer_errors(api)
-    for room in (sessions, memories, workstreams, events, health, state, login, metadata):
+    for room in ROOMS:
         _add_routes(api, room.router)
     _add_console(api, app, roots)
     api.router.lifespan_context = _beside(_add_mcp(api, app, seen))

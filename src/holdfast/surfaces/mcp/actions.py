@@ -19,8 +19,9 @@ CALLS = {
     "bundle.show": "repo_context operation=bundle",
     "context.clear": "set_relevant_context setName=NAME items=[]",
     "context.show": "get_relevant_context",
-    "conversation.list": None,
-    "conversation.new": None,
+    "conversation.list": "conversation operation=list",
+    "conversation.new": "ask the person to begin one, such as with `/workspace.debug TOPIC`",
+    "conversation.prune": None,
     "database.migrate": (
         "ask the person to run `holdfast admin migrate` as the owner of the database"
     ),
@@ -37,6 +38,7 @@ CALLS = {
     "memory.import": None,
     "memory.list": "memory operation=list",
     "program.install": None,
+    "resume.print": None,
     "proof.list": "repo_context operation=load",
     "prove": PROVE,
     "repository.name": SWITCH_ON,

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.errors import Action
+from holdfast.ground.frozen import replace
 from holdfast.surfaces.mcp.actions import word_actions
 from holdfast.surfaces.mcp.answer import READ_CHARS
 from holdfast.usecases import which_session
@@ -131,10 +132,12 @@ class Call:
         read_again: Callable[[Scope, str], Awaitable[R]],
         *,
         effect: Effect = "store",
+        is_whole: bool = False,
     ) -> Done[R]:
+        """`is_whole`: of several verbs, all or none."""
         from holdfast.write import write
 
-        request = self.make_request(read_again, effect)
+        request = replace(self.make_request(read_again, effect), is_whole=is_whole)
         return await write(self.scope, request, verb)
 
     async def write_in_session(

@@ -1,6 +1,7 @@
-"""What a client can read by address: the bundle of each phase, as an agent would be handed it now.
+"""What a client can read by address: the bundle of each phase, as an agent would be handed it now,
+and what an agent that continues a conversation is handed.
 
-With the same bytes as by the tool: they are frozen for the session that the caller is in.
+With the same bytes as by the tools: a bundle is frozen for the session that the caller is in.
 """
 
 from __future__ import annotations
@@ -19,14 +20,20 @@ PHASES = ("planning", "implementation")
 TITLE = "What an agent is handed for {phase}"
 DESCRIPTION = "Earlier sessions' notes, checked against this checkout just now, within their budget"
 ADDRESSES = tuple(BUNDLE + phase for phase in PHASES)
+CONVERSATION = "holdfast://conversations/"
+CONVERSATION_TEMPLATE = CONVERSATION + "{id}"
+CONVERSATION_DESCRIPTION = "What to know to continue a conversation, and what has changed since"
 
 
 async def read(app: App, caller: Caller, uri: str) -> str:
     from holdfast.usecases.continuation import build_bundle
     from holdfast.usecases.which_session import find_session
 
+    if uri.startswith(CONVERSATION):
+        return await _read_conversation(app, caller, uri.removeprefix(CONVERSATION))
     if uri not in ADDRESSES:
-        raise InvalidValueError("Resource", uri, "is unknown", known=ADDRESSES)
+        known = (*ADDRESSES, CONVERSATION_TEMPLATE)
+        raise InvalidValueError("Resource", uri, "is unknown", known=known)
     phase = uri.removeprefix(BUNDLE)
     choice = await find_session(app.scope, None, caller)
     built, _ = await build_bundle(
@@ -37,3 +44,15 @@ async def read(app: App, caller: Caller, uri: str) -> str:
         worktree=caller.worktree,
     )
     return built.text
+
+
+async def _read_conversation(app: App, caller: Caller, quoted_id: str) -> str:
+    """Its id has a slash, which some clients write as it is. Nothing is continued by reading."""
+    from urllib.parse import unquote
+
+    from holdfast.surfaces.mcp import conversations
+
+    worktree = conversations.find_worktree(app, caller)
+    found = await conversations.choose(app, worktree, unquote(quoted_id))
+    prepared = await conversations.prepare(app, caller, found)
+    return prepared.text

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # several developers answers with the app of the one who asks.
 AppFor = Callable[[Any], "Awaitable[App]"]
 
-ROOMS = ("sessions", "context_sets", "memories", "repo_context")
+ROOMS = ("sessions", "context_sets", "memories", "repo_context", "conversations")
 CONNECTION = "mcp-session-id"
 MOST_CONNECTIONS = 1000
 COMPLETIONS = 100  # the protocol's limit
@@ -320,7 +320,13 @@ async def _list_resource_templates(
         description=resources.DESCRIPTION,
         mime_type="text/plain",
     )
-    return types.ListResourceTemplatesResult(resource_templates=[bundle])
+    conversation = types.ResourceTemplate(
+        uri_template=resources.CONVERSATION_TEMPLATE,
+        name="conversation",
+        description=resources.CONVERSATION_DESCRIPTION,
+        mime_type="text/plain",
+    )
+    return types.ListResourceTemplatesResult(resource_templates=[bundle, conversation])
 
 
 def _as_protocol_error(error: Exception, **about: str) -> MCPError:

@@ -7,7 +7,7 @@ there is none. Only `end` starts nothing.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
@@ -70,7 +70,7 @@ async def start(call: Call) -> Answer:
     async def verb(scope: Scope) -> Session:
         return already_open or await _create_session(scope, call)
 
-    done = await call.write(verb, _get_session)
+    done = await call.write(verb, get_session)
     warnings = []
     if already_open and done.is_first:
         warnings.append(_describe_open(done.result))
@@ -212,51 +212,75 @@ async def _create_session(scope: Scope, call: Call) -> Session:
 
 
 async def _resume(call: Call) -> Answer:
-    """`start` with a session's id or name continues it, as `holdfast session resume` does.
-
-    Only one's own is continued as it is. Another's goes on in a session of the caller, and a client
-    that is in one already is handed what there is to know.
-    """
+    """`start` with a session's id or name continues it, as `holdfast session resume` does."""
     choice = await call.find_session()
     assert choice.session is not None  # a named session that is missing was an error
-    left = choice.session
-    native = await _find_native(call)
-    if native is not None and native.id != left.id:
-        return await _continue_in(call, native, left)
+    went_on = await continue_session(call, choice.session, await _find_native(call))
+    return await _answer_resumed(call, went_on.session, went_on.left, went_on.warnings)
+
+
+@dataclass(frozen=True)
+class ContinuedSession:
+    session: Session  # what the calls of the caller mean
+    left: Session  # what there is to know about
+    warnings: tuple[str, ...]
+    is_first: bool = True
+
+
+async def continue_session(
+    call: Call,
+    left: Session,
+    own: Session | None,
+    then: Callable[[Scope, Session], Awaitable[Session]] | None = None,
+) -> ContinuedSession:
+    """Only one's own is continued as it is. Another's goes on in a session of the caller, and a
+    caller that is in one already, `own`, is handed what there is to know.
+
+    `then` is done with the session that goes on, in the same transaction.
+    """
+    if own is not None and own.id != left.id:
+        return await _continue_in(call, own, left, then)
     caller, settings = call.caller, call.app.settings
     is_own = await which_session.is_own(call.scope, left, caller, settings)
 
     async def verb(scope: Scope) -> Session:
-        return await scope.sessions.resume_session(
+        resumed = await scope.sessions.resume_session(
             left.id,
             client=caller.client or which_session.NO_CLIENT,
             native_id=caller.native_id,
             apart=not is_own,
         )
+        return await then(scope, resumed) if then else resumed
 
-    done = await call.write(verb, _get_session)
+    done = await call.write(verb, get_session, is_whole=then is not None)
     session = done.result
-    warnings = []
+    warnings: tuple[str, ...] = ()
     if session.id == left.id:
         _bind(call, session)
     elif done.is_first:
         which_session.keep_opened(session, caller, settings)
     if session.id != left.id and left.ended_at is None:
-        warnings.append(_describe_apart(left))
-    return await _answer_resumed(call, session, session, warnings)
+        warnings = (_describe_apart(left),)
+    return ContinuedSession(session, session, warnings, done.is_first)
 
 
-async def _continue_in(call: Call, own: Session, left: Session) -> Answer:
-    """The client's own session goes on with what the other left."""
+async def _continue_in(
+    call: Call,
+    own: Session,
+    left: Session,
+    then: Callable[[Scope, Session], Awaitable[Session]] | None,
+) -> ContinuedSession:
+    """The caller's own session goes on with what the other left."""
 
     async def verb(scope: Scope) -> Session:
-        return await scope.sessions.continue_in(own.id, left.id)
+        continued = await scope.sessions.continue_in(own.id, left.id)
+        return await then(scope, continued) if then else continued
 
-    done = await call.write(verb, _get_session)
+    done = await call.write(verb, get_session, is_whole=then is not None)
     warnings = [_describe_unchanged(own)]
     if left.context and done.result.context == left.context:
         warnings.append("Its context sets are now those of your session too.")
-    return await _answer_resumed(call, done.result, left, warnings)
+    return ContinuedSession(done.result, left, tuple(warnings), done.is_first)
 
 
 async def _answer_resumed(
@@ -335,7 +359,7 @@ def _describe_apart(left: Session) -> str:
     )
 
 
-async def _get_session(scope: Scope, session_id: str) -> Session:
+async def get_session(scope: Scope, session_id: str) -> Session:
     return await scope.sessions.get_session(session_id)
 
 

@@ -318,6 +318,57 @@ def describe_round(data: Data) -> str:
     return "\n".join(lines)
 
 
+# --- conversations --------------------------------------------------------------------------------
+
+
+def describe_conversations(data: Data) -> str:
+    rows = [f"- {_write_conversation(row)}" for row in data["conversations"]]
+    if data.get("more"):
+        rows.append(f"{data['more']:,} more are not shown.")
+    return "\n".join(rows) or "No conversations."
+
+
+def _write_conversation(row: Data) -> str:
+    if "id" not in row:  # the note about what was left out of a shortened list
+        return _on_one_line(row["text"])
+    when = _on_one_line(row["last_active"])[:16].replace("T", " ")
+    facts = [row["type"], row["status"], f"last active {when}Z"]
+    if row.get("client"):
+        facts.append(row["client"])
+    about = ", ".join(_on_one_line(fact) for fact in facts)
+    text = f"{_on_one_line(row['id'])} ({about}): {_on_one_line(row['title'])}"
+    return f"{text} · {_on_one_line(row['summary'])}" if row.get("summary") else text
+
+
+def describe_saved(data: Data) -> str:
+    found = data["conversation"]
+    messages = plural(found["message_count"], "message")
+    text = f"Saved {found['id']}: {messages}, {data['added']:,} new, {found['status']}."
+    summary = found.get("summary") or found.get("context_summary")
+    return f"{text}\nSummary: {_on_one_line(summary)}" if summary else text
+
+
+def describe_resume(data: Data) -> str:
+    """The block, then what was said, oldest first."""
+    resumed = data["resume"]
+    parts = []
+    if "text" in resumed:
+        parts += [resumed["text"], f"Continues in session {resumed['session_id']}."]
+    if "messages" in resumed:
+        parts.append("\n".join(_list_said(resumed)))
+    return "\n\n".join(parts)
+
+
+def _list_said(resumed: Data) -> Iterator[str]:
+    yield f"Said in {resumed['id']}, oldest first:"
+    if resumed.get("left"):
+        yield f"(before these: {plural(resumed['left'], 'more message')})"
+    for message in resumed["messages"]:
+        content = message["content"].replace("\n", "\n  ")
+        part = f", part {message['part']}" if message.get("part") else ""
+        yield f"- {message['role']} ({message['at']}{part}): {content}"
+
+
 # --- small pieces ---------------------------------------------------------------------------------
 
 
