@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from holdfast.bundles.model import LOST
 from holdfast.clients import find_client
 from holdfast.clients.opening import get_opening
 from holdfast.conversations import comparing, finding
@@ -225,7 +224,7 @@ async def prepare(
     document = ""
     if resumable.session is not None and not is_own:
         document = await continuation.make_document(
-            app, worktree, continues=resumable.session.id, window=LOST, kept=[block]
+            app, worktree, continues=resumable.session.id, kept=[block]
         )
     room = (limit or len(block) + len(document) + 2) - len(block) - 2
     text = f"{block}\n\n{document}" if document and len(document) <= room else block

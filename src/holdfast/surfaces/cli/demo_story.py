@@ -151,9 +151,11 @@ def friday(stage: Stage) -> None:
     _write(os.path.join(stage.repository, "test_retry.py"), TEST)
     for number, turn in enumerate(rest, 2):
         _play_turn(stage, transcript, turn, number)
-    stage.note("then it is killed; another program starts, and its model reads first:")
+    stage.note("then it is killed. Another program goes on, and its model reads:")
+    resumed = _run_in_repository(stage, "resume", "webhooks", "--print")
+    _note_text(stage, resumed["resume"]["text"])
     text = stage.replay("codex", "SessionStart", session_id="demo-next", source="startup")
-    _note_text(stage, text)
+    stage.note(f"without `resume` its model reads the document alone: {len(text):,} characters")
     for session in stage.run("session", "list")["sessions"]:
         name = session["name"] or session["client"]
         stage.note(f"{name:<14} {plural(session['last_sequence'], 'event')}")
