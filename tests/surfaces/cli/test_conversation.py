@@ -10,7 +10,7 @@ import pytest
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.usecases import conversing, sharing
 from tests.ground.repositories import PERSON, Work, make_filled
-from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer, Call
+from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer, Call, run_process
 
 NEW = ("conversation", "new", "debug", "Webhook retry")
 
@@ -389,3 +389,68 @@ def test_a_text_is_erased_in_messages_and_named_where_a_person_wrote_it(
     assert sorted(previewed["elsewhere"]) == [history, described]
     assert erased["elsewhere"] == [described, history]
     assert "hunter-2" not in (session_folder / "messages.jsonl").read_text()
+
+
+# --- pruning and archiving ------------------------------------------------------------------------
+
+
+def complete(cli: Call, session: str) -> str:
+    say(cli, session, "Retry webhooks.")
+    id_ = begin(cli)
+    assert cli("conversation", "complete").code == 0
+    return id_
+
+
+def test_only_the_history_of_what_is_completed_is_pruned(cli: Call, work: Work, session: str):
+    id_ = complete(cli, session)
+    dry = cli("conversation", "prune", "--dry-run", "--json").document
+    before = cli("conversation", "show", id_, "--json").document
+
+    pruned = cli("conversation", "prune", "--yes", "--json").document
+    after = cli("conversation", "show", id_, "--json").document
+    again = cli("conversation", "prune", "--yes")
+
+    assert dry == {"pruned": [id_], "is_dry_run": True}
+    assert len(before["messages"]) == 1
+    assert pruned == {"pruned": [id_], "is_dry_run": False}
+    assert after["messages"] == []
+    assert after["conversation"]["title"] == "Webhook retry"
+    assert again.out.startswith("Nothing to remove")
+
+
+def test_nothing_is_pruned_without_a_yes(cli: Call, project: Path, work: Work, session: str):
+    id_ = complete(cli, session)
+
+    unanswered = run_process("conversation", "prune", "--json", cwd=project)
+    one = run_process("conversation", "prune", id_, cwd=project)
+
+    assert unanswered.document["code"] == "aborted"
+    assert f"holdfast conversation prune {id_} --yes" in one.err
+    assert len(cli("conversation", "show", id_, "--json").document["messages"]) == 1
+
+
+def test_what_is_open_is_pruned_only_by_its_id_and_git_is_named(
+    cli: Call, project: Path, work: Work, session: str
+):
+    choose(project)
+    say(cli, session, "Retry webhooks.")
+    id_ = begin(cli)
+    assert cli("conversation", "save").code == 0
+
+    by_status = cli("conversation", "prune", "--yes", "--json").document
+    by_id = cli("conversation", "prune", id_, "--yes")
+
+    assert by_status["pruned"] == []
+    assert by_id.out.startswith("Removed the histories of 1 conversation")
+    assert "stays in its history" in by_id.err
+
+
+def test_an_archived_conversation_leaves_the_lists_and_stays(cli: Call, work: Work, session: str):
+    id_ = complete(cli, session)
+
+    archived = cli("conversation", "archive", id_, "--json").document
+
+    assert Path(archived["folder"]).is_dir()
+    assert cli("conversation", "list", "--json").document["conversations"] == []
+    assert cli("conversation", "archive", id_).code == 3
+    assert cli("conversation", "prune", "../../x", "--yes").code in (2, 3)
