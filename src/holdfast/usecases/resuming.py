@@ -17,9 +17,9 @@ from holdfast.conversations.errors import AmbiguousConversationError, Conversati
 from holdfast.conversations.model import AgentConfig
 from holdfast.conversations.resuming import ROOM, Subject, make_block
 from holdfast.conversations.rules import merge_messages
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, NotFound
 from holdfast.ground import clock, git
-from holdfast.ground.frozen import dataclass
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.git_history import count_commits, numstat
 from holdfast.ground.git_past import PastCommits
 from holdfast.ground.git_state import list_uncommitted
@@ -28,6 +28,7 @@ from holdfast.sessions.changing import CONVERSATION
 from holdfast.usecases import continuation, conversing, setting_up
 from holdfast.usecases.location import locate_branch
 from holdfast.usecases.session_titles import find_title
+from holdfast.usecases.transcripts import HEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Resumable:
     status: str
     conversation: Conversation | None = None
     session: Session | None = None  # in which it was active last, where this machine has it
+    head: str | None = None  # what was checked out then, where the caller knows it
 
     @property
     def id(self) -> str:
@@ -89,7 +91,10 @@ async def list_resumables(app: App, worktree: str) -> list[Resumable]:
     """Those of this repository, the newest first. Of a thread of sessions, its last one."""
     service = conversing.open_conversations(app, worktree)
     conversations = await service.list_conversations(limit=MOST_CONVERSATIONS)
-    found = [await _describe_conversation(app, each) for each in conversations]
+    found = [
+        await _describe_conversation(app, each, await conversing.find_session_of(app, each))
+        for each in conversations
+    ]
     known = {conversation.id for conversation in conversations}
     sessions = await app.scope.sessions.list_active_sessions(worktree, MOST_SESSIONS)
     continued = {session.resumed_from for session in sessions}
@@ -102,8 +107,9 @@ async def list_resumables(app: App, worktree: str) -> list[Resumable]:
     return sorted(found, key=lambda each: each.subject.last_active, reverse=True)
 
 
-async def _describe_conversation(app: App, conversation: Conversation) -> Resumable:
-    session = await conversing.find_session_of(app, conversation)
+async def _describe_conversation(
+    app: App, conversation: Conversation, session: Session | None
+) -> Resumable:
     client = session.client if session else conversation.client
     last_active = conversation.last_active
     if session is not None:
@@ -271,11 +277,22 @@ async def _compare(
     changes: list[Change] = []
     if client is not None:
         changes += _compare_client(resumable, config, client, place, model)
-    head = resumable.conversation.git_head if resumable.conversation else None
+    head = resumable.head or await find_head(app, resumable)
     last_active = resumable.subject.last_active
     with suppress(HoldfastError):  # a git that does not answer costs these lines only
         changes += await off_loop(_compare_tree, worktree, head, touched, last_active)
     return changes
+
+
+async def find_head(app: App, resumable: Resumable) -> str | None:
+    """What was checked out when it was left: by the hooks, else by the last save."""
+    session = resumable.session
+    if session is not None and session.client and session.native_id:
+        state, _ = await app.scope.session_store.find_capture(session.client, session.native_id)
+        noted = state.get(HEAD) or {}
+        if noted.get("id"):
+            return str(noted["id"])
+    return resumable.conversation.git_head if resumable.conversation else None
 
 
 async def _find_config(app: App, worktree: str, resumable: Resumable) -> AgentConfig:
@@ -382,14 +399,28 @@ async def keep_promise(
 
     None where that is gone meanwhile.
     """
-    known = await list_resumables(app, worktree)
-    found = next((each for each in known if each.id == promise.subject), None)
-    if found is None:
+    try:
+        found = await _find_promised(app, worktree, promise)
+    except NotFound:
         return None
     resume = await prepare(app, worktree, found, client, model=model, is_own=promise.is_own)
     if not promise.is_own:
         await _begin_successor(app, worktree, found, origin)
     return resume.text
+
+
+async def _find_promised(app: App, worktree: str, promise: Promise) -> Resumable:
+    """As it was left: a client that goes on with its own session has begun the next one already."""
+    sessions = app.scope.sessions
+    session = await sessions.get_session(promise.session) if promise.session else None
+    if session is not None and promise.subject == session.id:
+        moments = await sessions.find_last_moments([session])
+        found = await _describe_session(app, session, moments[session.id])
+    else:
+        service = conversing.open_conversations(app, worktree)
+        conversation = await service.get_conversation(promise.subject)
+        found = await _describe_conversation(app, conversation, session)
+    return replace(found, head=promise.head)
 
 
 async def _begin_successor(
