@@ -255,7 +255,7 @@ def _store_records(app: App, moment: HookMoment, records: Sequence[dict[str, Any
     for record in records:
         _store_or_spool(app, record)
         _begin_conversation(app, moment.origin, record)
-    if moment.kind == TURN_END:
+    if moment.kind == TURN_END and app.is_opened:  # else there is nothing new
         _pause_as_asked(app, moment)
 
 
