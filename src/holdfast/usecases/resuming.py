@@ -92,7 +92,8 @@ async def list_resumables(app: App, worktree: str) -> list[Resumable]:
     found = [await _describe_conversation(app, each) for each in conversations]
     known = {conversation.id for conversation in conversations}
     sessions = await app.scope.sessions.list_active_sessions(worktree, MOST_SESSIONS)
-    continued = {session.resumed_from for session in sessions}
+    # One that a client has begun and that nobody has said anything in continues nothing yet.
+    continued = {session.resumed_from for session in sessions if session.last_sequence}
     moments = await app.scope.sessions.find_last_moments(sessions)
     for session in sessions:
         is_listed = session.metadata.get(CONVERSATION) in known
