@@ -26,7 +26,7 @@ from holdfast.ground.text import plural, term_safe
 from holdfast.sessions.requests import find_summary
 from holdfast.surfaces.cli.actions import word_actions
 from holdfast.surfaces.cli.client_wording import describe_hook_price, describe_text_price
-from holdfast.surfaces.console import links, showing
+from holdfast.surfaces.console import links, markdown, showing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STATIC = os.path.join(HERE, "static")
@@ -58,6 +58,8 @@ MARKS = {"passed": ("✓", "passed"), "failed": ("✗", "failed"), "unknown": ("
 FILTERS: dict[str, Callable[..., str]] = {
     "seen": showing.mark_unseen,
     "with_code": showing.with_code,
+    "markdown": markdown.render,
+    "gist": markdown.find_gist,
     "plain": term_safe,  # for attributes and titles, which take no marks
     "plural": plural,
     "client_title": showing.client_title,
