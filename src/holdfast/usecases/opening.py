@@ -46,7 +46,7 @@ def choose_client(
     """The one that is asked for, else the one that it was in, else one that is installed."""
     if wanted is not None and find_client(wanted) is None:
         raise InvalidValueError("Client", wanted, "is not known", known=CLIENTS)
-    found = [client for client in list_clients() if _is_installed(client, environment)]
+    found = list_installed(environment)
     by_name = {client.NAME: client for client in found}
     name = wanted or resumable.client
     if name in by_name:
@@ -54,6 +54,11 @@ def choose_client(
     if wanted is not None or not found:
         raise ClientMissingError(wanted, sorted(by_name))
     return found[0]
+
+
+def list_installed(environment: Mapping[str, str]) -> list[Client]:
+    """The clients that can be opened on this machine."""
+    return [client for client in list_clients() if _is_installed(client, environment)]
 
 
 def _is_installed(client: Client, environment: Mapping[str, str]) -> bool:
