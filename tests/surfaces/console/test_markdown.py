@@ -182,6 +182,7 @@ def test_what_agents_write_is_rendered(text: str, html: str):
         ("(https://x.example/a)", ["https://x.example/a"]),
         ("**https://x.example/a**", ["https://x.example/a"]),
         ("[the `docs`](https://x.example)", ["https://x.example"]),
+        ("[one ` tick](https://x.example)", ["https://x.example"]),
         ("![picture](http://x.example/p.png)", ["http://x.example/p.png"]),
         ("[a](javascript:alert(1)) [b](/etc/passwd) [c](data:text/html,x)", []),
         ("[a](//x.example) https://good.example@x.example/", []),

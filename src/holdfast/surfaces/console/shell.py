@@ -45,6 +45,12 @@ class RailEntry:
 RAIL = (
     RailEntry("Sessions", "/sessions", "M5 5h14M5 10h14M5 15h9M5 20h6"),
     RailEntry(
+        "Conversations",
+        "/conversations",
+        "M5 4.5h14a1.5 1.5 0 0 1 1.5 1.5v9a1.5 1.5 0 0 1-1.5 1.5h-7.5L7 20.5v-4H5A1.5 1.5 0 0 1 "
+        "3.5 15V6A1.5 1.5 0 0 1 5 4.5M8 9h8M8 12.5h5",
+    ),
+    RailEntry(
         "Workstreams",
         "/workstreams",
         "M7 8.5v7M7 4.5a2 2 0 1 0 .01 0M7 15.5a2 2 0 1 0 .01 0"
@@ -83,6 +89,7 @@ GLOBALS: dict[str, Any] = {
     "editor_link": links.editor_link,
     "line_link": links.line_link,
     "diff_link": links.diff_link,
+    "conversation_link": links.conversation_link,
     "work_link": links.work_link,
     "work_piece_link": links.work_piece_link,
     "full_path": links.full_path,
@@ -109,6 +116,7 @@ class Shell:
         times = {
             "clock": partial(showing.clock_text, zone=zone),
             "moment": partial(showing.moment_text, zone=zone),
+            "recent_moment": partial(showing.recent_moment_text, now=clock.now(), zone=zone),
             "short_moment": partial(showing.short_moment_text, zone=zone),
             "iso": clock.to_text,
             "zone_name": zone_name(zone),
