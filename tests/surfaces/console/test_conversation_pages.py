@@ -89,6 +89,17 @@ async def test_an_unknown_conversation_is_a_page_with_a_way_back(screen: Screen)
         assert "href=" in page
 
 
+async def test_without_git_the_page_names_what_is_missing(
+    screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    page = await screen.get("/conversations", 503)
+
+    assert "<h1>Git does not answer</h1>" in page
+    assert "git is not installed" in page
+
+
 async def test_an_unknown_status_is_refused(screen: Screen):
     page = await screen.get("/conversations?status=gone", 400)
 

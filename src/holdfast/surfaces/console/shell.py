@@ -20,6 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from holdfast.bundles.quoting import short_repo
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground import clock
+from holdfast.ground.errors import GitFailedError, GitMissingError
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.settings import Settings, hide_password, sqlite_path
 from holdfast.ground.text import plural, term_safe
@@ -159,6 +160,8 @@ _TITLES = {
 
 
 def _choose_title(error: HoldfastError) -> str:
+    if isinstance(error, GitMissingError | GitFailedError):
+        return "Git does not answer"
     if isinstance(error, Unavailable):
         return "The store is not available"
     return _TITLES.get(error.http_status, "This cannot be shown")

@@ -250,11 +250,20 @@
   addEventListener("hashchange", reveal);
   addEventListener("DOMContentLoaded", reveal);
 
+  let copied = "";
+
+  // A part of the page that is replaced still says what was copied.
+  document.addEventListener("htmx:afterSwap", () => {
+    const button = copied && find(`[data-copies="${copied}"]`);
+    if (button) button.textContent = "Copied";
+  });
+
   async function copy(button, source) {
     try {
       await navigator.clipboard.writeText(source.textContent);
       document.querySelectorAll("[data-copies]").forEach((other) => (other.textContent = "Copy"));
       button.textContent = "Copied";
+      copied = button.dataset.copies;
     } catch {
       getSelection().selectAllChildren(source); // no clipboard: select it, so that the reader can copy it
     }
