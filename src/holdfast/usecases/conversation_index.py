@@ -17,6 +17,7 @@ from holdfast.ground.frozen import dataclass
 from holdfast.ground.off_loop import off_loop
 from holdfast.sessions.changing import CONVERSATION
 from holdfast.usecases import conversing
+from holdfast.usecases.observing import is_observed
 from holdfast.usecases.resuming import (
     MOST_CONVERSATIONS,
     MOST_SESSIONS,
@@ -188,7 +189,7 @@ class ConversationIndex:
         return words
 
 
-# --- the last sentence ----------------------------------------------------------------------------
+# --- what stands on a card ------------------------------------------------------------------------
 
 
 async def find_last_sentence(app: App, worktree: str, resumable: Resumable) -> str:
@@ -196,6 +197,14 @@ async def find_last_sentence(app: App, worktree: str, resumable: Resumable) -> s
     request = await _find_last_request(app, worktree, resumable)
     sentences = await off_loop(prose.list_sentences, request)
     return sentences[-1] if sentences else " ".join(request.split())
+
+
+async def is_quickly_compared(app: App, resumable: Resumable) -> bool:
+    """Whether its edited files are known without a first look at a long log."""
+    if resumable.session is None:
+        return True
+    thread = await app.scope.sessions.list_thread(resumable.session.id)
+    return await is_observed(app.scope.sessions, thread)
 
 
 async def _find_last_request(app: App, worktree: str, resumable: Resumable) -> str:

@@ -276,6 +276,21 @@ def test_a_session_that_begins_or_ends_refreshes_the_cards(talking: Console):
 ASKED = make_request("Make them blue.")
 
 
+def test_the_files_of_a_long_log_follow_its_card(talking: Console):
+    async def work_long(app: App, repo: str) -> None:
+        session = await app.scope.sessions.create_session(
+            "codex", "ana", client="codex", worktree=repo
+        )
+        for event in TALKS[0][5][3:7] * 30:
+            await app.scope.sessions.append_event(session.id, **talks.fill_event(event, repo))
+        await conversing.begin_conversation(app, repo, "review", "A long one", session)
+
+    talks.converse(talking.settings, str(talking.root), work_long)
+    page = talking.open("/conversations?q=long")
+
+    expect(page.locator("#list .files")).to_have_text("4 files, unchanged since")
+
+
 # --- how it looks ---------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from holdfast.conversations.store import ConversationFiles
 from holdfast.surfaces.console import conversation_view
 from holdfast.surfaces.console.conversation_view import CARDS_PER_PAGE, describe_files
 from holdfast.usecases import conversing
+from holdfast.usecases.observing import QUICK_LOOK
 from tests.rig.commands import run_process
 from tests.surfaces.console.noting import with_code
 from tests.surfaces.console.talks import RETRY, TALKS, fill_event, write_talk
@@ -134,6 +135,28 @@ async def test_a_card_says_what_it_was_about_and_how_it_ended(screen: Screen, re
 )
 def test_the_files_of_a_card_are_counted(edited: FileChanges, words: str):
     assert describe_files(edited) == words
+
+
+async def test_a_long_log_is_looked_at_for_a_card_and_not_for_the_list(screen: Screen):
+    """Which would wait for all of them."""
+    repo = str(screen.root)
+    session = await screen.sessions.create_session("claude", "ana", client="claude", worktree=repo)
+    edits = [fill_event(event, repo) for event in RETRY[3:7]] * (QUICK_LOOK // 4 + 1)
+    for edit in edits:
+        await screen.sessions.append_event(session.id, **edit)
+    made = await conversing.begin_conversation(screen.app, repo, "plan", "Long", session)
+
+    before = await screen.get("/console/conversations")
+    files = await screen.get(f"/console/conversations/files?id={made.id}")
+    after = await screen.get("/console/conversations")
+
+    link = re.search(r'hx-get="(/console/conversations/files[^"]*)" hx-trigger="load"', before)
+    assert link
+    assert files == await screen.get(link[1])
+    assert files == '<span class="files">4 files, unchanged since</span>'
+    assert files in after
+    assert "/console/conversations/files" not in after
+    await screen.get("/console/conversations/files?id=x", 404)
 
 
 async def test_what_was_active_last_comes_first_however_old_it_is(screen: Screen):

@@ -94,6 +94,13 @@ def _add_list(router: APIRouter, console: Console) -> None:
             answer.headers["HX-Replace-Url"] = address
         return answer
 
+    @router.get("/console/conversations/files")
+    async def show_files(request: Request, id_: Annotated[str, Query(alias="id")]) -> Response:
+        """How many files of one have changed, for its card."""
+        worktree = _get_worktree(console)
+        files = await conversation_view.count_files(console.app, worktree, id_)
+        return console.shell.render("_files.html", request, files=files)
+
 
 def _get_worktree(console: Console) -> str:
     worktree = console.app.served_worktree

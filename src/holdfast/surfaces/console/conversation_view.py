@@ -16,7 +16,11 @@ from holdfast.ground.frozen import dataclass
 from holdfast.ground.off_loop import off_loop
 from holdfast.ground.text import cut, plural
 from holdfast.usecases import conversing, opening, resuming, setting_up
-from holdfast.usecases.conversation_index import ConversationIndex, find_last_sentence
+from holdfast.usecases.conversation_index import (
+    ConversationIndex,
+    find_last_sentence,
+    is_quickly_compared,
+)
 from holdfast.usecases.resuming import Resumable
 
 if TYPE_CHECKING:
@@ -35,7 +39,7 @@ class Card:
     resumable: Resumable
     conversation: Conversation
     said: str  # the last sentence of the person
-    files: str
+    files: str | None  # None: to be asked for later, because it takes a while
 
     @property
     def command(self) -> str:
@@ -124,8 +128,18 @@ async def load_cards(
 async def _make_card(app: App, worktree: str, conversation: Conversation) -> Card:
     resumable = await resuming.describe_conversation(app, conversation)
     said = await find_last_sentence(app, worktree, resumable)
-    edited = await resuming.compare_edited(app, worktree, resumable)
-    return Card(resumable, conversation, cut(said, SENTENCE_CHARS), describe_files(edited))
+    files = None
+    if await is_quickly_compared(app, resumable):
+        files = describe_files(await resuming.compare_edited(app, worktree, resumable))
+    return Card(resumable, conversation, cut(said, SENTENCE_CHARS), files)
+
+
+async def count_files(app: App, worktree: str, id_: str) -> str:
+    """For a card whose log had not been looked at yet."""
+    service = await off_loop(conversing.open_conversations, app, worktree)
+    conversation = await off_loop(service.files.read, id_)
+    resumable = await resuming.describe_conversation(app, conversation)
+    return describe_files(await resuming.compare_edited(app, worktree, resumable))
 
 
 def describe_files(edited: FileChanges) -> str:
