@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.conversations.finding import Entry, choose, list_words, rank
+from holdfast.conversations.finding import (
+    VOCABULARY_CHARS,
+    Entry,
+    choose,
+    list_words,
+    make_vocabulary,
+    rank,
+)
 
 WEBHOOK = Entry("1", "Webhook retry", "debug Attempts were counted from zero", "give up after 8")
 LEDGER = Entry("2", "Ledger export", "plan Quarterly numbers", "use the webhook table as a source")
@@ -56,3 +63,19 @@ def test_of_a_very_long_query_the_first_words_count():
 def test_any_title_is_found_by_itself(title: str):
     entry = Entry("own", title)
     assert bool(rank(title, [entry])) == bool(list_words(title))
+
+
+words = st.lists(st.sampled_from(["retry", "Retry", "webhook", "a_b", "é", "İ", "x" * 30, "-"]))
+
+
+@given(words.map(" ".join), words.map("-".join))
+def test_a_text_is_found_by_its_vocabulary_as_by_itself(text: str, query: str):
+    whole, short = (Entry("1", "", "", part) for part in (text, make_vocabulary(text)))
+
+    assert rank(query, [whole]) == rank(query, [short])
+
+
+def test_a_vocabulary_is_bounded_and_names_each_word_once():
+    assert make_vocabulary("Retry, retry; and give up. RETRY!") == "retry and give up"
+    assert len(make_vocabulary(" ".join(map(str, range(100_000))))) == VOCABULARY_CHARS
+    assert len(make_vocabulary("x" * 1_000_000)) == 100

@@ -434,3 +434,46 @@ def test_a_writer_that_is_killed_loses_nothing_that_it_reported(
     kept = {message.id for message in history.messages}
     assert {f"e{number}" for number in reported} <= kept
     assert history.damaged_lines == ()
+
+
+# --- looking through many -------------------------------------------------------------------------
+
+
+def test_the_newest_messages_are_read_without_the_others(tmp_path: Path):
+    files = make_files(tmp_path)
+    id_ = create(files).id
+    assert files.read_newest(id_, 1_000).messages == ()
+    add(files, id_, *range(200))
+
+    newest = [message.id for message in files.read_newest(id_, 1_000).messages]
+
+    assert newest == list_said(files, id_)[-len(newest) :]
+    assert 1 < len(newest) < 20
+    assert list_said(files, id_) == [
+        message.id for message in files.read_newest(id_, 1_000_000).messages
+    ]
+
+
+def test_a_link_in_the_place_of_a_history_is_not_followed_to_its_end(tmp_path: Path):
+    files = make_files(tmp_path)
+    id_ = create(files).id
+    (tmp_path / "secret").write_text('{"id": "s", "role": "user", "content": "x"}\n')
+    find_session_file(tmp_path, id_, "messages.jsonl").symlink_to(tmp_path / "secret")
+
+    assert files.read_newest(id_, 1_000) == History(damaged_lines=(1,))
+
+
+def test_a_stamp_differs_as_soon_as_a_file_does(tmp_path: Path):
+    files = make_files(tmp_path)
+    id_ = create(files).id
+    (place,) = files.places
+    before = files.find_stamps(place, id_)
+    assert before[1] is None
+    assert files.find_stamps(place, id_) == before
+
+    add(files, id_, 1)
+    after = files.find_stamps(place, id_)
+
+    assert after[0] != before[0]
+    assert after[1] is not None
+    assert files.find_stamps(place, "2026-01-01/001-debug-gone") == (None, None)

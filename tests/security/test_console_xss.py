@@ -3,9 +3,10 @@ anywhere it may not.
 
 Payloads go through every field that the console shows: names, labels, metadata, events of
 every kind with their parts, what code sees in them, context sets, an applet's parameters, a file's
-name and its content; and what is noted in a repository: claims, decisions, summaries, the names of
-branches, files and authors, what a proof printed, what a diff shows. Then a real Chromium opens the
-pages, unfolds all of them, and is asked what it made of them.
+name and its content; what is noted in a repository: claims, decisions, summaries, the names of
+branches, files and authors, what a proof printed, what a diff shows; and conversations that came
+with a repository: everything in both of their files. Then a real Chromium opens the pages, unfolds
+all of them, and is asked what it made of them.
 """
 
 import hashlib
@@ -26,6 +27,7 @@ from playwright.sync_api import Browser, Page
 from holdfast.ground.text import term_safe
 from holdfast.sessions import rules
 from holdfast.sessions.service import SessionService
+from holdfast.surfaces.console import markdown
 from holdfast.workstreams.service import WorkstreamService
 from tests.surfaces.console import noting
 from tests.surfaces.console.browsing import Console
@@ -145,6 +147,7 @@ TEXT = (
 )
 FORM = "input label output"
 TAGS = {*LAYOUT.split(), *TEXT.split(), *FORM.split(), "svg", "path", "polygon", "rect"}
+TAGS |= markdown.TAGS
 SEEN_BY_BROWSER = """() => ({
   canary: window.canary,
   tags: [...new Set([...document.querySelectorAll('*')].map((one) => one.tagName.toLowerCase()))],
@@ -258,7 +261,7 @@ def check(page: Page, some: list[str], where: str) -> None:
     assert found["handlers"] == [], about
     assert all(src.startswith("/static/") for src in found["scripts"]), about
     assert all(
-        url.startswith(("/console/", "/sessions", "/workstreams", "/api/events"))
+        url.startswith(("/console/", "/sessions", "/conversations", "/workstreams", "/api/events"))
         for url in found["fetches"]
     ), about
     for given, resolved, rel in found["links"]:
@@ -360,6 +363,11 @@ def test_no_address_is_ever_more_than_an_address(server: Server, payload: str):
             f"/console/sessions?selected={quote(payload)[:90]}",
             f"/?applet=git-diff&path={quote(payload)}",
             f"/?applet=git-diff&path=x&since={quote(payload)}",
+            f"/conversations?q={quote(payload)}",
+            f"/conversations?older={quote(payload)}",
+            f"/conversations?status={quote(payload)}",
+            f"/conversations/2026-01-01/{quote(payload, safe='')}",
+            f"/console/conversations?q={quote(payload)}&selected={quote(payload)[:90]}&at=detail",
             f"/workstreams?workstream={quote(payload)}",
             f"/workstreams?phase={quote(payload)}",
         ):
@@ -480,3 +488,75 @@ def test_no_branch_is_ever_more_than_a_name(noted_console: tuple[Console, Repo],
     noting.on_own_branch(repo, as_branch(payload))
 
     check(console.open("/workstreams"), [as_branch(payload)], "branch")
+
+
+# --- conversations --------------------------------------------------------------------------------
+
+
+def write_conversation(repo: Repo, number: int, payload: str) -> str:
+    """As anyone who may write into a repository can: everything in its files is the payload."""
+    id_ = f"2026-01-05/{number:03}-debug-x"
+    config = {"command": payload, "model": payload, "tools": [payload]}
+    metadata = {
+        "title": payload,
+        "status": "paused",
+        "client": payload,
+        "context_summary": payload,
+        "agent_config": config,
+        "files": [payload],
+        "git_head": payload,
+        "session_id": payload,
+        "last_active": "2026-01-05T10:00:00Z",
+        "created_at": payload,
+    }
+    messages = [
+        {"id": f"{number}-{role}", "role": role, "content": payload, "client": payload}
+        for role in ("user", "assistant")
+    ]
+    lines = [json.dumps({**each, "timestamp": "2026-01-05T10:00:00Z"}) for each in messages]
+    repo.write(f"conversations/{id_}/.session/session.json", json.dumps(metadata))
+    repo.write(f"conversations/{id_}/.session/messages.jsonl", "\n".join([*lines, ""]))
+    return id_
+
+
+def test_no_conversation_is_ever_more_than_text(
+    noted_console: tuple[Console, Repo], scale: Callable[[int], int]
+):
+    """On its card, found by a search, and as the block that an agent would read."""
+    console, repo = noted_console
+    every = payloads(max(len(PAYLOADS), scale(300)))
+    for start in range(0, len(every), 30):
+        some = every[start : start + 30]
+        noting.on_own_branch(repo, f"talks-{start}")
+        ids = [write_conversation(repo, number, each) for number, each in enumerate(some, 1)]
+        check(console.open("/conversations"), some, "conversations")
+        for payload, id_ in zip(some, ids, strict=True):
+            page = console.open(f"/conversations/{id_}?q={quote(payload[:300])}")
+            check(page, [payload], "conversation")
+            block = page.locator("#block").evaluate("(block) => block.textContent")
+            assert "".join(term_safe(payload).split()) in "".join(block.split()), payload
+    assert {urlsplit(url).netloc for url in console.requests} == {
+        urlsplit(console.server.url).netloc
+    }
+
+
+def test_no_answer_is_ever_more_than_the_markdown_of_ours(
+    console: Console, scale: Callable[[int], int]
+):
+    """Between marks and inside of links, tables, lists and code, where a renderer might slip."""
+    every = payloads(max(len(PAYLOADS), scale(300)))
+    frames = ["{}", "**{}**", "# {}", "- {}", "> {}", "`{}`", "```{}\n{}", "|{}|\n|-|\n|{}|"]
+    frames += ["[{}](http://127.0.0.1:9/x)", "[x]({})", "![{}]({})", "<http://127.0.0.1:9/{}>"]
+
+    async def fill(sessions: SessionService, some: list[str]) -> str:
+        session = await sessions.create_session("architect", "u1")
+        for payload in some:
+            written = "\n\n".join(frame.replace("{}", payload) for frame in frames)
+            await sessions.append_event(session.id, "model_message", "assistant", written)
+        return session.id
+
+    for start in range(0, len(every), 10):
+        some = every[start : start + 10]
+        session_id = with_sessions(console.settings, partial(fill, some=some))
+        check(console.open(f"/sessions/{session_id}"), some, "answers")
+        check(console.open(f"/console/sessions/{session_id}/events/1"), some[:1], "answer")

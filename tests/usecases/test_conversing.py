@@ -79,6 +79,19 @@ async def test_a_conversation_that_begins_in_a_session_knows_it(app: App, work: 
     assert await conversing.find_conversation(app, service, linked) == made
 
 
+async def test_the_files_that_were_edited_are_named_from_the_top_of_the_tree(app: App, work: Work):
+    """As clients report them, by whole paths; what lies elsewhere is not of this repository."""
+    session = await start(app, work)
+    made = await conversing.begin_conversation(app, str(work.root), "debug", "Retry", session)
+    for path in (f"{work.root}/src/a.py", "b.py", "/elsewhere/c.py", f"{work.root}/../d.py"):
+        parts = {"tool": "Edit", "input": {"file_path": path, "old_string": "", "new_string": "x"}}
+        await app.scope.sessions.append_event(session.id, "tool_result", "tool", "ok", parts)
+
+    saved = await conversing.save_conversation(app, str(work.root), session, made.id)
+
+    assert saved.conversation.files == ("b.py", "src/a.py")
+
+
 async def test_a_conversation_can_begin_without_a_session(app: App, work: Work):
     made = await conversing.begin_conversation(app, str(work.root), "debug", "Retry", None)
     saved = await conversing.save_conversation(app, str(work.root), None, made.id, summary="Later")

@@ -169,7 +169,7 @@ def _leave_out(
 def leave_out_files(seen: Seen, paths: Sequence[object], worktree: str | None) -> Seen:
     """Without those that somebody has named, in whichever form."""
     texts = [path for path in paths if isinstance(path, str)]
-    named = {_name_inside(path, worktree) for path in texts}.union(texts)
+    named = {name_inside(path, worktree) for path in texts}.union(texts)
     return replace(
         seen,
         files=tuple(file for file in seen.files if file.path not in named),
@@ -225,7 +225,7 @@ def _list_read_files(
 
 def _name_files(files: Sequence[SeenFile], worktree: str | None) -> list[SeenFile]:
     """As they are named from the checkout; not others."""
-    named = [replace(file, path=_name_inside(file.path, worktree)) for file in files]
+    named = [replace(file, path=name_inside(file.path, worktree)) for file in files]
     return [file for file in named if file.path]
 
 
@@ -233,10 +233,10 @@ def _is_file(path: str, worktree: str | None) -> bool:
     """Whether it is there, and no link leads out of the checkout."""
     if worktree is None:
         return False
-    return _name_inside(path, worktree) == path and os.path.isfile(os.path.join(worktree, path))
+    return name_inside(path, worktree) == path and os.path.isfile(os.path.join(worktree, path))
 
 
-def _name_inside(path: str, worktree: str | None) -> str:
+def name_inside(path: str, worktree: str | None) -> str:
     """Empty for one that leads out of it, by a link too, and for what is git's own."""
     if worktree is None:
         return "" if os.path.isabs(path) or path.startswith(("..", "~")) else path
@@ -252,7 +252,7 @@ def list_changed_since(
     """Of the files that sessions have changed, those that changed after a check was run."""
     if run is None or worktree is None:
         return ()
-    inside = [_name_inside(file.path, worktree) for file in files]
+    inside = [name_inside(file.path, worktree) for file in files]
     names = dict.fromkeys(filter(None, inside))
     ran_at = run.source.at
     return tuple(name for name in names if _has_changed(os.path.join(worktree, name), ran_at))

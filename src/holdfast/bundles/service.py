@@ -145,6 +145,7 @@ class BundleService:
         kept: Sequence[str] = (),
         keeps_receipt: bool = False,
         keeps_empty: bool = True,
+        is_preview: bool = False,
     ) -> Bundle:
         """A new bundle with its receipt; for a session the same bytes again while they are true.
 
@@ -154,7 +155,7 @@ class BundleService:
 
         A store that is busy keeps nobody from reading: then the receipt is left out, unless it must
         be kept because it is needed later. One that says nothing, and so is handed to no model,
-        needs none.
+        needs none, nor does a preview.
         """
         if phase not in PHASES:
             raise InvalidValueError("Phase", phase, "is unknown", known=PHASES)
@@ -172,7 +173,8 @@ class BundleService:
             kept=tuple(kept),
         )
         draft = await self._make_draft(wanted, total)
-        if not keeps_empty and not sections.says_something(draft.sections):
+        is_unsaid = not keeps_empty and not sections.says_something(draft.sections)
+        if is_preview or is_unsaid:
             return await off_loop(receipts.rebuild, draft.make_receipt(ids.new_id(), self.now()))
         keep = partial(self._keep, waits=keeps_receipt)
         if session is None:

@@ -13,6 +13,7 @@ from holdfast.ground.frozen import dataclass
 from holdfast.ground.patterns import compile_later
 
 QUERY_WORDS, WORD_CHARS = 20, 40
+LONGEST_WORD, VOCABULARY_CHARS = 100, 50_000  # of a text that is kept to be found by
 SHORTEST_WITH_SLIP = 4
 TITLE, ABOUT, TEXT = 3, 2, 1  # where a word is found, the best first
 SLIP = 0.5  # is taken off for a word that is not quite the same
@@ -40,6 +41,15 @@ def list_words(query: str) -> list[str]:
     """Small letters without marks and operators; of a long text the first words."""
     words = [word[:WORD_CHARS] for word in _WORD.findall(query.casefold())]
     return list(dict.fromkeys(words))[:QUERY_WORDS]
+
+
+def make_vocabulary(text: str) -> str:
+    """Every word once, the first first: what is found in the text is found in these.
+
+    A text says most of its words many times; of a very long one the rest is left out.
+    """
+    words = (word[:LONGEST_WORD] for word in _WORD.findall(text.casefold()))
+    return " ".join(dict.fromkeys(words))[:VOCABULARY_CHARS]
 
 
 def rank(query: str, entries: Sequence[Entry]) -> list[RankedEntry]:

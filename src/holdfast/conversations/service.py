@@ -102,6 +102,11 @@ class ConversationService:
     async def get_history(self, id_: str) -> History:
         return await off_loop(self.files.read_history, id_)
 
+    async def get_newest_messages(self, id_: str, max_bytes: int) -> tuple[Message, ...]:
+        """Those that are in the last bytes of the history, however long it is."""
+        history = await off_loop(self.files.read_newest, id_, max_bytes)
+        return history.messages
+
     async def save_conversation(
         self, id_: str, messages: Sequence[Message], *, summary: str | None = None, **facts: Any
     ) -> Saved:

@@ -29,6 +29,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Change = Callable[[Conversation, History], tuple[Conversation, Sequence[Message]]]
 
+Stamp = tuple[int, int, int] | None  # of a file: which it is, how long, and when it was written
+
 FOLDER, ARCHIVE, SESSION = "conversations", "archive", ".session"
 METADATA, MESSAGES = "session.json", "messages.jsonl"
 METADATA_BYTES = 1 << 20
@@ -108,6 +110,24 @@ class ConversationFiles:
         except (PathOutsideError, InvalidValueError):
             return History(damaged_lines=(1,))
         return document.read_history(data)
+
+    def read_newest(self, id_: str, max_bytes: int) -> History:
+        place = self._find_place(id_)
+        return self.read_newest_at(place, id_, max_bytes)
+
+    def read_newest_at(self, place: ConversationPlace, id_: str, max_bytes: int) -> History:
+        """The messages at the end of a history, however long it is."""
+        try:
+            with _opened_if(place.open(*id_.split("/"), SESSION)) as session:
+                data = session and session.find_end(MESSAGES, max_bytes=max_bytes)
+        except PathOutsideError:
+            return History(damaged_lines=(1,))
+        return document.read_history(data or None)
+
+    def find_stamps(self, place: ConversationPlace, id_: str) -> tuple[Stamp, Stamp]:
+        """Of its two files; other ones as soon as one of them is replaced. Nothing is opened."""
+        folder = place.find_path(id_, SESSION)
+        return _find_stamp(folder, METADATA), _find_stamp(folder, MESSAGES)
 
     def has_history(self, id_: str) -> bool:
         place = self._find_place(id_)
@@ -202,6 +222,14 @@ def _list_names(place: ConversationPlace, *steps: str) -> list[str]:
             return folder.list_names() if folder else []
     except PathOutsideError:
         return []
+
+
+def _find_stamp(folder: str, name: str) -> Stamp:
+    try:
+        found = os.lstat(os.path.join(folder, name))
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _erase(place: ConversationPlace, id_: str, message_ids: frozenset[str], now: datetime) -> bool:

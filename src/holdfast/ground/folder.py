@@ -50,6 +50,13 @@ class Folder:
         with self._translate_errors(name), self._open(name) as fd:
             return None if fd is None else os.read(fd, max_bytes)
 
+    def find_end(self, name: str, *, max_bytes: int) -> bytes | None:
+        """The last bytes of a regular file, however long it is."""
+        with self._translate_errors(name), self._open(name) as fd:
+            if fd is None:
+                return None
+            return os.pread(fd, max_bytes, max(0, os.fstat(fd).st_size - max_bytes))
+
     @contextlib.contextmanager
     def _open(self, name: str) -> Iterator[int | None]:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY

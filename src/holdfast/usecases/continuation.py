@@ -83,6 +83,7 @@ async def make_document(
     window: str | None = None,
     kept: Sequence[str] = (),
     phase: str = PHASE,
+    is_preview: bool = False,
 ) -> str:
     """About that session, else about the last one of the worktree; empty where nothing is known.
 
@@ -103,6 +104,7 @@ async def make_document(
             window=window,
             kept=kept,
             keeps_empty=False,
+            is_preview=is_preview,
         )
     except (NotFound, Refused):
         return ""

@@ -247,10 +247,13 @@ def _make_message(event: SessionEvent, session: Session) -> Message:
 
 async def list_edited(app: App, session: Session, worktree: str) -> list[str]:
     """The files of the working tree that were edited in the sessions of the thread."""
+    from holdfast.bundles.seen import name_inside  # not at a prompt
+
     thread = await app.scope.sessions.list_thread(session.id)
     digests = await observe(app.scope.sessions, thread, worktree)
-    paths = {file.path for digest in digests for file in digest.files}
-    return sorted(path for path in paths if not os.path.isabs(path))[:MOST_FILES]
+    edited = [file.path for digest in digests for file in digest.files]
+    names = await off_loop(lambda: {name_inside(path, worktree) for path in edited})
+    return sorted(names - {""})[:MOST_FILES]
 
 
 async def describe_agent(app: App, session: Session, command: str, worktree: str) -> AgentConfig:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 FIRST_LOOK = 5_000  # of a log that was never looked at, the newest events
 PAGE = 500
+QUICK_LOOK = 100
 
 
 async def observe(
@@ -54,6 +55,14 @@ async def observe(
             observed = {**to_dict(digest), REWOUND: _list_rewound(session)}
             await _keep(sessions, session, observed, kept.get(session.id, ({}, 0))[1])
     return found
+
+
+async def is_observed(sessions: SessionService, wanted: Sequence[Session]) -> bool:
+    """Whether so little came since the last look that another one costs next to nothing."""
+    kept = await sessions.store.list_observed([session.id for session in wanted])
+    known = [_read_kept(session, kept.get(session.id, ({}, 0))[0]) for session in wanted]
+    pairs = zip(wanted, known, strict=True)
+    return sum(session.last_sequence - digest.sequence for session, digest in pairs) <= QUICK_LOOK
 
 
 def _read_kept(session: Session, stored: dict[str, Any]) -> Digest:

@@ -46,7 +46,7 @@ def choose_client(
     """The one that is asked for, else the one that it was in, else one that is installed."""
     if wanted is not None and find_client(wanted) is None:
         raise InvalidValueError("Client", wanted, "is not known", known=CLIENTS)
-    found = [client for client in list_clients() if _is_installed(client, environment)]
+    found = list_installed(environment)
     by_name = {client.NAME: client for client in found}
     name = wanted or resumable.client
     if name in by_name:
@@ -56,13 +56,18 @@ def choose_client(
     return found[0]
 
 
+def list_installed(environment: Mapping[str, str]) -> list[Client]:
+    """The clients that can be opened on this machine."""
+    return [client for client in list_clients() if _is_installed(client, environment)]
+
+
 def _is_installed(client: Client, environment: Mapping[str, str]) -> bool:
     program = find_setup(client.NAME).PROGRAM
     return shutil.which(program, path=environment.get("PATH")) is not None
 
 
 def plan_start(
-    home: str, place: SetupPlace, resumable: Resumable, client: Client, head: str | None
+    home: str, place: SetupPlace, resumable: Resumable, client: Client, head: str | None = None
 ) -> Start:
     """The same client goes on with its own session, as long as it has it."""
     opening = get_opening(client.NAME)

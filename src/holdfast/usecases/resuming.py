@@ -13,6 +13,7 @@ from contextlib import suppress
 from holdfast.clients import find_client
 from holdfast.clients.opening import get_opening
 from holdfast.conversations import comparing, finding
+from holdfast.conversations.comparing import FileChanges
 from holdfast.conversations.errors import AmbiguousConversationError, ConversationNotFoundError
 from holdfast.conversations.model import AgentConfig
 from holdfast.conversations.resuming import ROOM, Subject, make_block
@@ -91,13 +92,11 @@ async def list_resumables(app: App, worktree: str) -> list[Resumable]:
     """Those of this repository, the newest first. Of a thread of sessions, its last one."""
     service = conversing.open_conversations(app, worktree)
     conversations = await service.list_conversations(limit=MOST_CONVERSATIONS)
-    found = [
-        await _describe_conversation(app, each, await conversing.find_session_of(app, each))
-        for each in conversations
-    ]
+    found = [await describe_conversation(app, each) for each in conversations]
     known = {conversation.id for conversation in conversations}
     sessions = await app.scope.sessions.list_active_sessions(worktree, MOST_SESSIONS)
-    continued = {session.resumed_from for session in sessions}
+    # One that a client has begun and that nobody has said anything in continues nothing yet.
+    continued = {session.resumed_from for session in sessions if session.last_sequence}
     moments = await app.scope.sessions.find_last_moments(sessions)
     for session in sessions:
         is_listed = session.metadata.get(CONVERSATION) in known
@@ -105,6 +104,12 @@ async def list_resumables(app: App, worktree: str) -> list[Resumable]:
             continue
         found.append(await _describe_session(app, session, moments[session.id]))
     return sorted(found, key=lambda each: each.subject.last_active, reverse=True)
+
+
+async def describe_conversation(app: App, conversation: Conversation) -> Resumable:
+    """With the session in which it was active last, where this machine has it."""
+    session = await conversing.find_session_of(app, conversation)
+    return await _describe_conversation(app, conversation, session)
 
 
 async def _describe_conversation(
@@ -209,10 +214,12 @@ async def prepare(
     model: str | None = None,
     place: SetupPlace | None = None,
     is_own: bool = False,
+    is_preview: bool = False,
 ) -> Resume:
     """For one client, or for whoever reads it.
 
     `model`: the one that the client says it uses now. `is_own`: it has the messages in its window.
+    `is_preview`: it is looked at and handed to no agent, so nothing is recorded.
     """
     place = place or setting_up.make_place(app.settings, worktree, (), os.environ)
     messages = await _gather_messages(app, worktree, resumable)
@@ -230,7 +237,7 @@ async def prepare(
     document = ""
     if resumable.session is not None and not is_own:
         document = await continuation.make_document(
-            app, worktree, continues=resumable.session.id, kept=[block]
+            app, worktree, continues=resumable.session.id, kept=[block], is_preview=is_preview
         )
     room = (limit or len(block) + len(document) + 2) - len(block) - 2
     text = f"{block}\n\n{document}" if document and len(document) <= room else block
@@ -272,20 +279,41 @@ async def _compare(
     place: SetupPlace,
     model: str | None,
 ) -> list[Change]:
-    config = await _find_config(app, worktree, resumable)
-    touched = await _list_files(app, worktree, resumable)
     changes: list[Change] = []
     if client is not None:
-        changes += _compare_client(resumable, config, client, place, model)
-    head = resumable.head or await find_head(app, resumable)
-    last_active = resumable.subject.last_active
+        changes += await compare_client(app, resumable, client, place, model)
+    touched = await _list_files(app, worktree, resumable)
+    head, last_active = await find_head(app, resumable), resumable.subject.last_active
     with suppress(HoldfastError):  # a git that does not answer costs these lines only
         changes += await off_loop(_compare_tree, worktree, head, touched, last_active)
     return changes
 
 
+async def compare_client(
+    app: App,
+    resumable: Resumable,
+    client: Client,
+    place: SetupPlace,
+    model: str | None = None,
+) -> list[Change]:
+    """What one client has otherwise than the one that it was in: command, model and tools."""
+    config = await _find_config(app, place.worktree, resumable)
+    return _compare_client(resumable, config, client, place, model)
+
+
+async def compare_edited(app: App, worktree: str, resumable: Resumable) -> FileChanges:
+    """How many files were edited in it, and which of them differ now, as far as git answers."""
+    touched = await _list_files(app, worktree, resumable)
+    head, last_active = await find_head(app, resumable), resumable.subject.last_active
+    with suppress(HoldfastError):
+        return await off_loop(_compare_edited, worktree, head, touched, last_active)
+    return FileChanges(len(touched))
+
+
 async def find_head(app: App, resumable: Resumable) -> str | None:
     """What was checked out when it was left: by the hooks, else by the last save."""
+    if resumable.head is not None:
+        return resumable.head
     session = resumable.session
     if session is not None and session.client and session.native_id:
         state, _ = await app.scope.session_store.find_capture(session.client, session.native_id)
@@ -343,7 +371,8 @@ def _list_missing_tools(
 async def _list_files(app: App, worktree: str, resumable: Resumable) -> list[str]:
     """That were edited in it, as far as this machine saw it, else as the folder says."""
     if resumable.session is None:
-        return list(resumable.conversation.files) if resumable.conversation else []
+        named = resumable.conversation.files if resumable.conversation else ()
+        return list(named[: conversing.MOST_FILES])
     return await conversing.list_edited(app, resumable.session, worktree)
 
 
@@ -359,16 +388,30 @@ def _compare_tree(
         commits = count_commits(repository, then)
         uncommitted = list_uncommitted(repository, "HEAD")
         changes += comparing.compare_tree(comparing.TreeChanges(then, commits, uncommitted))
-    return changes + comparing.compare_files(
-        _find_file_changes(repository, then, touched, last_active)
-    )
+    later, gone = _find_later(repository, touched, last_active)
+    changed = _leave_out_same(repository, then, later)
+    return changes + comparing.compare_files(FileChanges(len(touched), changed, gone))
 
 
-def _find_file_changes(
-    repository: Repository, then: str | None, touched: Sequence[str], last_active: datetime
-) -> comparing.FileChanges:
-    """By their contents, and of those that differed already, by their times."""
-    gone, later = [], []
+def _compare_edited(
+    worktree: str, head: str | None, touched: Sequence[str], last_active: datetime
+) -> FileChanges:
+    """Git is asked only where a file is newer."""
+    repository = git.find_repository(worktree) if touched else None
+    if repository is None:
+        return FileChanges(len(touched))
+    later, gone = _find_later(repository, touched, last_active)
+    then = head
+    if later and head is None:
+        then = PastCommits(repository).find_at(last_active.timestamp())
+    return FileChanges(len(touched), _leave_out_same(repository, then, later), gone)
+
+
+def _find_later(
+    repository: Repository, touched: Sequence[str], last_active: datetime
+) -> tuple[list[str], list[str]]:
+    """Those that were written since, by their times, and those that are gone."""
+    later, gone = [], []
     for path in touched:
         try:
             found = os.lstat(os.path.join(repository.root, path))
@@ -377,11 +420,15 @@ def _find_file_changes(
             continue
         if found.st_mtime > last_active.timestamp() + 1:
             later.append(path)
-    changed = later
-    if then is not None and later:
-        differing = numstat(repository, then, later)
-        changed = [path for path in later if path in differing]
-    return comparing.FileChanges(len(touched), changed, gone)
+    return later, gone
+
+
+def _leave_out_same(repository: Repository, then: str | None, later: list[str]) -> list[str]:
+    """By their contents: a file may be newer and the same, such as after a checkout."""
+    if then is None or not later:
+        return later
+    differing = numstat(repository, then, later)
+    return [path for path in later if path in differing]
 
 
 # --- keeping a promise ----------------------------------------------------------------------------

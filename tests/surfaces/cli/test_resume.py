@@ -92,6 +92,19 @@ def test_a_conversation_stands_for_its_session(cli: Call):
     assert by_session["id"] == id_
 
 
+def test_a_session_that_nobody_has_spoken_in_hides_none(cli: Call):
+    """A client that was opened to go on begins one before its person says anything."""
+    session = say(cli, "webhook retry", "Retry webhooks.")
+    assert cli("session", "end", session).code == 0
+    next_ = cli("session", "resume", session, "--json").document["id"]
+
+    (only,) = cli("resume", "--list", "--json").document["resumables"]
+
+    assert next_ != session
+    assert only["id"] == session
+    assert "Retry webhooks." in cli("resume", session, "--print").out
+
+
 @pytest.mark.parametrize("words", ["nonsense", "\"'*?[]()", "🚀", "x" * 10_000, "../../etc/passwd"])
 def test_unknown_words_are_refused(words: str, cli: Call):
     say(cli, "webhook retry", "Retry webhooks.")

@@ -148,12 +148,13 @@ def watch(console: Console) -> None:
 
 
 def is_expected(text: str) -> bool:
-    """A page that answers 401, 404 or 409 on purpose, and a stream that breaks because a test stops
-    the server.
+    """A page that answers 401, 404 or 409 on purpose, a stream that breaks because a test stops the
+    server, and a search that the next key replaces.
     """
     expected = (
         "Failed to load resource: ",
         "htmx:afterRequest",
+        "htmx:sendAbort",
         "htmx:sendError",
         "Response Status Error Code 401 ",
     )

@@ -249,7 +249,7 @@ def write_week(settings: Settings, repo: str, now: datetime | None = None) -> st
                 for number in range(8 if ending == "clean" else 2):
                     for event in events:
                         at.at += timedelta(seconds=20 + 37 * (number * 7 % 5) ** 2)
-                        await sessions.append_event(session.id, **_fill_event(event, repo))
+                        await sessions.append_event(session.id, **fill_event(event, repo))
                 if ending == "clean":
                     await sessions.end_session(session.id)
             at.at = now - timedelta(minutes=47)
@@ -265,14 +265,14 @@ def write_week(settings: Settings, repo: str, now: datetime | None = None) -> st
                 at.at += timedelta(minutes=9)
                 for event in turn:
                     at.at += timedelta(seconds=41)
-                    await sessions.append_event(told.id, **_fill_event(event, repo))
+                    await sessions.append_event(told.id, **fill_event(event, repo))
             return told.id
 
     session_id: str = with_sessions(settings, work)
     return session_id
 
 
-def _fill_event(event: EventFields, repo: str) -> EventFields:
+def fill_event(event: EventFields, repo: str) -> EventFields:
     filled = _fill(event, repo)
     return {"event_type": filled.pop("type"), **filled}
 

@@ -855,14 +855,13 @@ def test_a_command_is_copied_at_a_click(console: Console):
     session_id = console.start_session(make_request("a"))
     console.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = console.open(f"/sessions/{session_id}")
-    page.get_by_text("About this session").click()
 
     page.locator("[data-copies=resume]").click()
 
     expect(page.locator("[data-copies=resume]")).to_have_text("Copied")
     page.wait_for_function(
         "async (text) => await navigator.clipboard.readText() === text",
-        arg=f"holdfast session resume {session_id}",
+        arg=f"holdfast resume {session_id}",
     )
 
 
@@ -1080,11 +1079,17 @@ def test_a_command_that_takes_two_lines_has_a_whole_box_around_each(console: Con
     session_id = console.start_session(make_request("a"))
     console.page.set_viewport_size({"width": 320, "height": 800})
     page = console.open(f"/sessions/{session_id}")
-    page.get_by_text("About this session").click()
 
-    command = page.locator("#resume")
-    assert command.evaluate("(code) => code.getClientRects().length") > 1
-    assert command.evaluate("(code) => getComputedStyle(code).webkitBoxDecorationBreak") == "clone"
+    # Measured in one go, because the head may be fetched anew between two questions.
+    count, box = page.evaluate(
+        """() => {
+          const code = document.querySelector("#resume");
+          return [code.getClientRects().length, getComputedStyle(code).webkitBoxDecorationBreak];
+        }"""
+    )
+
+    assert count > 1
+    assert box == "clone"
 
 
 def test_on_a_phone_the_list_and_a_session_are_pages_of_their_own(console: Console):

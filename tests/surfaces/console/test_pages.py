@@ -728,7 +728,7 @@ def test_third_party_files_are_stored_with_their_licence():
 
 
 def test_a_screen_joins_with_one_entry():
-    assert [entry.name for entry in RAIL] == ["Sessions", "Workstreams"]
+    assert [entry.name for entry in RAIL] == ["Sessions", "Conversations", "Workstreams"]
 
 
 def test_a_store_is_named_without_its_password(tmp_path: Path):

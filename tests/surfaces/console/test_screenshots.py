@@ -11,10 +11,14 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from holdfast.workstreams.service import WorkstreamService
-from tests.surfaces.console import noting, story
+from tests.surfaces.console import noting, story, talks
 from tests.surfaces.console.browsing import Console
 from tests.surfaces.console.conftest import opened
+from tests.surfaces.console.test_conversation_browser import PROGRAMS, programs
+from tests.surfaces.console.test_prices import install
 from tests.workstreams.repos import Repo
+
+__all__ = ["programs"]  # a fixture
 
 RETRY = '''"""When a failed webhook is tried again."""
 
@@ -162,3 +166,31 @@ def test_a_day_later_the_notes_are_shown_against_the_checkout(noted_console: Con
     expect(page.locator(".diff .added")).to_have_count(2)
     page.wait_for_selector("#dot.on")
     noted_console.picture("git-diff")
+
+
+def test_conversations_are_shown_in_every_form(programs: None, noted_console: Console):
+    """The list with its search, the chosen one beside it, dark, and on a phone."""
+    repo = Repo(noted_console.root, begin=False)
+    install(noted_console.server.home, noted_console.server.home, *PROGRAMS)
+    webhook, export, *_ = talks.write_talks(noted_console.settings, str(repo.folder))
+    edit(repo)
+    page = noted_console.open_live(f"/conversations/{webhook}")
+    expect(page.locator(".check li")).to_have_count(2)
+    expect(page.locator(".ways .bad")).to_have_count(0)
+    noted_console.picture("conversations")
+
+    noted_console.open_live("/conversations")
+    page.keyboard.type("mig")
+    expect(page.locator("#list .title")).to_have_count(1)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/conversations/{export}*")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_selector("#dot.on")
+    noted_console.picture("conversations-dark")
+
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 390, "height": 844})
+    noted_console.open_live(f"/conversations/{webhook}")
+    noted_console.picture("conversation-phone")
+    noted_console.open_live("/conversations")
+    noted_console.picture("conversations-phone")

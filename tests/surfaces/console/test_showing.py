@@ -181,3 +181,11 @@ def test_a_short_moment_names_its_day_only_where_that_is_another_one():
     later = began + timedelta(hours=1)
     assert showing.short_moment_text(later, began, helsinki) == "17 Nov, 00:30"
     assert showing.short_moment_text(later, began, UTC) == "22:30"
+
+
+def test_a_recent_moment_is_as_short_as_it_can_be():
+    now = datetime(2026, 11, 18, 9, 4, tzinfo=UTC)
+
+    assert showing.recent_moment_text(now - timedelta(hours=1), now, UTC) == "08:04"
+    assert showing.recent_moment_text(now - timedelta(days=1), now, UTC) == "17 Nov, 09:04"
+    assert showing.recent_moment_text(now - timedelta(days=365), now, UTC) == "18 Nov 2025, 09:04"

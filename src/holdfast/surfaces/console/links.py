@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from holdfast.ground.patterns import compile_later
 from holdfast.ground.text import term_safe
@@ -53,6 +53,18 @@ def diff_link(path: str, session_id: str | None = None, since: str | None = None
     """Where a file is compared with a commit, by default HEAD."""
     params = {"applet": DIFF, "path": path, "session": session_id, "since": since}
     return _console_link(params)
+
+
+def conversation_link(
+    conversation_id: str | None = None,
+    words: str = "",
+    status: str = "",
+    older: str | None = None,
+) -> str:
+    """Where it is shown, beside the list that was looked through."""
+    query = _make_query({"q": words or None, "status": status or None, "older": older})
+    path = f"/conversations/{conversation_id}" if conversation_id else "/conversations"
+    return f"{quote(path)}?{query}" if query else quote(path)
 
 
 def work_link(workstream_id: str | None = None, phase: str | None = None) -> str:

@@ -29,6 +29,7 @@ from holdfast.sessions.errors import EventNotFoundError, SessionNotFoundError
 from holdfast.sessions.model import Session
 from holdfast.surfaces.console import applet, diff, links, prices, screens, showing, texts
 from holdfast.surfaces.console.card import make_card
+from holdfast.surfaces.console.conversation_pages import add_conversations
 from holdfast.surfaces.console.proving import Prover
 from holdfast.surfaces.console.seen_view import make_seen_view
 from holdfast.surfaces.console.shell import ZONE_COOKIE, Shell
@@ -36,6 +37,7 @@ from holdfast.surfaces.console.stock import Stock
 from holdfast.surfaces.console.work_pages import add_work
 from holdfast.surfaces.http import bodies, problems
 from holdfast.surfaces.http.guard import is_person
+from holdfast.usecases.conversation_index import ConversationIndex
 from holdfast.usecases.observing import observe
 from holdfast.usecases.session_status import Busy, find_busy
 
@@ -58,6 +60,7 @@ class Console:
     shell: Shell
     stock: Stock
     prover: Prover
+    conversations: ConversationIndex
 
     async def load_strip(self) -> dict[str, Any]:
         """A page is shown even if the accounts cannot be read; then the strip says so."""
@@ -82,14 +85,16 @@ class Console:
 
     async def load_detail(self, session: Session, below: int | None) -> dict[str, Any]:
         sessions = self.app.scope.sessions
-        row, timeline, figures, card = await asyncio.gather(
+        row, command, timeline, figures, card = await asyncio.gather(
             screens.load_row(sessions, session, clock.now(), self.find_busy()),
+            screens.find_command(sessions, session),
             screens.load_timeline(sessions, session.id, below),
             screens.load_figures(sessions, session),
             self.load_card(session),
         )
         return {
             "row": row,
+            "command": command,
             "timeline": timeline,
             "figures": figures,
             "is_latest": below is None,
@@ -112,6 +117,7 @@ def make_console(app: App, roots: Sequence[str]) -> APIRouter:
         shell=Shell(app.settings),
         stock=Stock(app),
         prover=Prover(app.settings),
+        conversations=ConversationIndex(app),
     )
     router = APIRouter(route_class=_make_route_class(console), include_in_schema=False)
     _add_pages(router, console)
@@ -119,6 +125,7 @@ def make_console(app: App, roots: Sequence[str]) -> APIRouter:
     _add_lists(router, console)
     _add_session_pieces(router, console)
     _add_applet(router, console)
+    add_conversations(router, console)
     add_work(router, console)
     _add_nothing(router, console)
     return router
@@ -307,7 +314,9 @@ def _add_session_pieces(router: APIRouter, console: Console) -> None:
     async def show_head(request: Request, session_id: str) -> Response:
         session = await sessions.get_session(session_id)
         row = await screens.load_row(sessions, session, clock.now(), console.find_busy())
-        return shell.render("_head.html", request, session=session, row=row, is_alone=True)
+        command = await screens.find_command(sessions, session)
+        values: dict[str, Any] = {"session": session, "row": row, "command": command}
+        return shell.render("_head.html", request, is_alone=True, **values)
 
     @router.get("/console/sessions/{session_id}/card")
     async def show_card(request: Request, session_id: str) -> Response:

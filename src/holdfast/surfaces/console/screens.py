@@ -19,6 +19,7 @@ from holdfast.sessions.model import EventSample, Session
 from holdfast.sessions.service import SessionService
 from holdfast.sessions.status import SessionStatus
 from holdfast.surfaces.console import pictures, showing
+from holdfast.surfaces.console.conversation_view import word_command
 from holdfast.usecases.session_status import Busy, judge_session
 from holdfast.usecases.session_titles import find_title
 
@@ -53,6 +54,7 @@ class SessionDays:
     count: int
     older: str | None  # the id to go on below
     goes_on: str = ""  # the day that the page before ended with
+    page: int = SESSIONS_PER_PAGE
     most: int = MOST_SESSIONS  # what is fetched at once; a longer list is left as it is
 
 
@@ -115,6 +117,15 @@ def _find_last_moment(session: Session, last: EventSample | None) -> datetime:
     if last is None:
         return session.started_at
     return last.happened_at
+
+
+async def find_command(sessions: SessionService, session: Session) -> str:
+    """What goes on with a session, or with the last of those that continue it; empty for one in
+    which nothing has happened.
+    """
+    thread = await sessions.list_thread(session.id)
+    with_events = [each.id for each in thread if each.last_sequence]
+    return word_command(with_events[-1]) if with_events else ""
 
 
 async def name_parts(sessions: SessionService, shown: Sequence[Session]) -> dict[str, str]:

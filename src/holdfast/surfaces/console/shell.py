@@ -20,13 +20,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from holdfast.bundles.quoting import short_repo
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground import clock
+from holdfast.ground.errors import GitFailedError, GitMissingError
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.settings import Settings, hide_password, sqlite_path
 from holdfast.ground.text import plural, term_safe
 from holdfast.sessions.requests import find_summary
 from holdfast.surfaces.cli.actions import word_actions
 from holdfast.surfaces.cli.client_wording import describe_hook_price, describe_text_price
-from holdfast.surfaces.console import links, showing
+from holdfast.surfaces.console import links, markdown, showing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STATIC = os.path.join(HERE, "static")
@@ -45,6 +46,12 @@ class RailEntry:
 RAIL = (
     RailEntry("Sessions", "/sessions", "M5 5h14M5 10h14M5 15h9M5 20h6"),
     RailEntry(
+        "Conversations",
+        "/conversations",
+        "M5 4.5h14a1.5 1.5 0 0 1 1.5 1.5v9a1.5 1.5 0 0 1-1.5 1.5h-7.5L7 20.5v-4H5A1.5 1.5 0 0 1 "
+        "3.5 15V6A1.5 1.5 0 0 1 5 4.5M8 9h8M8 12.5h5",
+    ),
+    RailEntry(
         "Workstreams",
         "/workstreams",
         "M7 8.5v7M7 4.5a2 2 0 1 0 .01 0M7 15.5a2 2 0 1 0 .01 0"
@@ -58,6 +65,8 @@ MARKS = {"passed": ("✓", "passed"), "failed": ("✗", "failed"), "unknown": ("
 FILTERS: dict[str, Callable[..., str]] = {
     "seen": showing.mark_unseen,
     "with_code": showing.with_code,
+    "markdown": markdown.render,
+    "gist": markdown.find_gist,
     "plain": term_safe,  # for attributes and titles, which take no marks
     "plural": plural,
     "client_title": showing.client_title,
@@ -81,6 +90,7 @@ GLOBALS: dict[str, Any] = {
     "editor_link": links.editor_link,
     "line_link": links.line_link,
     "diff_link": links.diff_link,
+    "conversation_link": links.conversation_link,
     "work_link": links.work_link,
     "work_piece_link": links.work_piece_link,
     "full_path": links.full_path,
@@ -107,6 +117,7 @@ class Shell:
         times = {
             "clock": partial(showing.clock_text, zone=zone),
             "moment": partial(showing.moment_text, zone=zone),
+            "recent_moment": partial(showing.recent_moment_text, now=clock.now(), zone=zone),
             "short_moment": partial(showing.short_moment_text, zone=zone),
             "iso": clock.to_text,
             "zone_name": zone_name(zone),
@@ -149,6 +160,8 @@ _TITLES = {
 
 
 def _choose_title(error: HoldfastError) -> str:
+    if isinstance(error, GitMissingError | GitFailedError):
+        return "Git does not answer"
     if isinstance(error, Unavailable):
         return "The store is not available"
     return _TITLES.get(error.http_status, "This cannot be shown")

@@ -95,6 +95,13 @@ def short_moment_text(at: datetime, beside: datetime, zone: tzinfo | None) -> st
     return f"{there.day} {there:%b, %H:%M}"
 
 
+def recent_moment_text(at: datetime, now: datetime, zone: tzinfo | None) -> str:
+    """The clock of today, a day of this year without its year, else all of it."""
+    if local(at, zone).year == local(now, zone).year:
+        return short_moment_text(at, now, zone)
+    return moment_text(at, zone)
+
+
 def at_seconds(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 

@@ -91,15 +91,18 @@
   addEventListener("pagehide", () => listen(false));
   addEventListener("pageshow", (event) => event.persisted && listen(true));
 
-  // As many sessions as are already shown, so that a reader who paged does not lose the position.
+  // As many rows as are already shown, so that a reader who paged does not lose the position. A search begins anew.
   let rowsAsked = 0;
   document.addEventListener("htmx:configRequest", (event) => {
     const list = event.detail.elt;
     if (list.id !== "list") return;
-    if (links().length > Number(list.dataset.most)) event.preventDefault(); // a long list is not refreshed: no row is removed
-    rowsAsked = Math.max(links().length, 50);
+    const isRefresh = event.detail.triggeringEvent?.type === "refresh";
+    const page = Number(list.dataset.page);
+    if (isRefresh && links().length > Number(list.dataset.most)) event.preventDefault(); // a long list: no row is removed
+    rowsAsked = isRefresh ? Math.max(links().length, page) : Infinity;
     event.detail.parameters.append("selected", list.dataset.selected);
-    event.detail.parameters.append("count", rowsAsked);
+    event.detail.parameters.append("count", isRefresh ? rowsAsked : page);
+    if (!isRefresh) list.dataset.older = "";
     if (list.dataset.older) event.detail.parameters.append("older", list.dataset.older);
   });
 
@@ -160,15 +163,35 @@
       if (fold) fold.open = !fold.open;
     },
     e: () => find("#edit") && find("#edit").click(),
+    r: copyCommand,
+    "/": () => find("#query")?.select(),
     "?": () => find("#keys").showModal(),
     Escape: () => {
       const current = find("#list .session[aria-current]");
-      if (current && find(".at-detail")) current.focus();
+      const isBack = document.activeElement?.closest("#list") || !current;
+      if (find("#query") && isBack) find("#query").select();
+      else if (current && (find(".at-detail") || find("#query"))) current.focus();
+    },
+  };
+
+  // In the search: down to what was found, Enter opens the best of it, as soon as it is what was typed.
+  const searchActions = {
+    ArrowDown: () => rows()[0]?.focus(),
+    Enter: (query) => (find("#found")?.dataset.words === query.value.trim() && links()[0] ? links()[0].click() : query.form.submit()),
+    Escape: (query) => {
+      if (!query.value) return query.blur();
+      query.value = "";
+      query.dispatchEvent(new Event("input", { bubbles: true }));
     },
   };
 
   document.addEventListener("keydown", (event) => {
-    const isTyping = event.target.closest("input, textarea, select, [contenteditable]");
+    const inSearch = event.target.id === "query" && !event.isComposing && searchActions[event.key];
+    if (inSearch) {
+      event.preventDefault();
+      return inSearch(event.target);
+    }
+    const isTyping = event.target.closest("input:not([type=radio]), textarea, select, [contenteditable]");
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || find("dialog[open]")) return;
     const inList = event.target.closest("#list, .changed-files") || event.target === document.body || event.target.id === "main";
     if (event.key.startsWith("Arrow") && !inList) return; // arrow keys scroll outside of lists
@@ -227,13 +250,47 @@
   addEventListener("hashchange", reveal);
   addEventListener("DOMContentLoaded", reveal);
 
+  let copied = "";
+
+  // A part of the page that is replaced still says what was copied.
+  document.addEventListener("htmx:afterSwap", () => {
+    const button = copied && find(`[data-copies="${copied}"]`);
+    if (button) button.textContent = "Copied";
+  });
+
   async function copy(button, source) {
     try {
       await navigator.clipboard.writeText(source.textContent);
+      document.querySelectorAll("[data-copies]").forEach((other) => (other.textContent = "Copy"));
       button.textContent = "Copied";
+      copied = button.dataset.copies;
     } catch {
       getSelection().selectAllChildren(source); // no clipboard: select it, so that the reader can copy it
     }
+  }
+
+  // That of the row under the keys, else the first one of the page.
+  async function copyCommand() {
+    const row = document.activeElement?.closest("[data-command]:not([aria-current])");
+    const command = row?.dataset.command || find(".goes-on code, .ways code")?.textContent;
+    if (!command) return;
+    try {
+      await navigator.clipboard.writeText(command);
+      say(`Copied: ${command}`);
+    } catch {
+      say(command);
+    }
+  }
+
+  const SAID_SECONDS = 4;
+  let saying;
+
+  function say(words) {
+    const toast = find("#toast");
+    toast.textContent = words;
+    toast.hidden = false;
+    clearTimeout(saying);
+    saying = setTimeout(() => (toast.hidden = true), SAID_SECONDS * 1000);
   }
 
   // --- scroll position and time zone of the reader ------------------------------------------------------
@@ -245,6 +302,10 @@
     if (current && find(".at-detail")) current.scrollIntoView({ block: "nearest" });
     addEventListener("pagehide", () => sessionStorage.setItem("list-scroll", list.scrollTop));
   }
+
+  // Behind what is in the field: with `autofocus` the caret is before it.
+  const query = find("#query[autofocus]");
+  if (query) query.setSelectionRange(query.value.length, query.value.length);
 
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "";
   if (zone && document.documentElement.dataset.zone !== zone && sessionStorage.getItem("zone") !== zone) {
