@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from holdfast.conversations import rules
 from holdfast.conversations.errors import AmbiguousConversationError, ConversationNotFoundError
-from holdfast.conversations.finding import Entry, choose, rank
+from holdfast.conversations.finding import Entry, choose, list_words, rank
 from holdfast.conversations.model import COMPLETED, Conversation, History, Message, Saved
 from holdfast.ground import clock
 from holdfast.ground.frozen import replace
@@ -73,23 +73,27 @@ class ConversationService:
         self, query: str, *, limit: int = LIST_LIMIT
     ) -> list[Conversation]:
         """By title, type, summary and what was said, the best first."""
-        entries = await off_loop(self._list_entries)
+        entries = await off_loop(self._list_entries, query)
         found = await off_loop(rank, query, entries)
         return [self.files.read(each.id) for each in found[:limit]]
 
-    def _list_entries(self) -> list[Entry]:
+    def _list_entries(self, query: str) -> list[Entry]:
+        said, _ = self.files.find_said(list_words(query))
         entries = []
         for place, id_ in self.files.list_ids():
             conversation = self.files.read_at(place, id_)
-            said = self.files.read_history(id_).messages
             about = f"{conversation.type} {conversation.context_summary}"
-            text = "\n".join(message.content for message in said)
-            entries.append(Entry(id_, conversation.title, about, text))
+            words = " ".join(said.get(id_, ()))
+            entries.append(Entry(id_, conversation.title, about, words))
         return entries
+
+    async def find_said(self, query: str) -> tuple[dict[str, list[str]], int]:
+        """Which words of a query were said where, and in how many nothing was looked for."""
+        return await off_loop(self.files.find_said, list_words(query))
 
     async def choose_conversation(self, words: str) -> Conversation:
         """The one that is meant by id or by words; never a guess."""
-        entries = await off_loop(self._list_entries)
+        entries = await off_loop(self._list_entries, words)
         found = [Entry(entry.id, entry.id) for entry in entries if words == entry.id]
         ranked = rank(words, found or entries)
         chosen = choose(ranked)

@@ -20,7 +20,7 @@ from holdfast.conversations import document, rules
 from holdfast.conversations.errors import ConversationNotFoundError, ReadOnlyConversationError
 from holdfast.conversations.model import Conversation, History, Message, Saved
 from holdfast.errors import InvalidValueError
-from holdfast.ground import clock, files
+from holdfast.ground import canonical, clock, files, jsonl
 from holdfast.ground.errors import PathOutsideError
 from holdfast.ground.folder import Folder, open_folder
 from holdfast.ground.frozen import dataclass, replace
@@ -33,10 +33,12 @@ FOLDER, ARCHIVE, SESSION = "conversations", "archive", ".session"
 METADATA, MESSAGES = "session.json", "messages.jsonl"
 METADATA_BYTES = 1 << 20
 MESSAGES_BYTES = 256 << 20
+SEARCHED_BYTES = 256 << 20  # of all histories together
 HEADING_BYTES = 1_000
 TEMPORARY = ".holdfast-*.tmp"
+RECOVERED = jsonl.RECOVERED_FOLDER
 IGNORED = f"{SESSION}/\n{TEMPORARY}\n"
-TRACKED = f"{TEMPORARY}\n"
+TRACKED = f"{RECOVERED}/\n{TEMPORARY}\n"
 ATTRIBUTES = f"{MESSAGES} text eol=lf merge=union\n"
 
 
@@ -47,6 +49,10 @@ class ConversationPlace:
     root: str
     folder: str
     is_shared: bool
+
+    @property
+    def archived(self) -> ConversationPlace:
+        return replace(self, folder=f"{self.folder}/{ARCHIVE}")
 
     def open(self, *steps: str, create: bool = False) -> Folder | None:
         is_private = not self.is_shared or SESSION in steps
@@ -75,7 +81,9 @@ class ConversationFiles:
         if place.is_shared:
             self._prepare(place)
         with _opened(place.open(date, create=True)) as day, day.locked():
-            name = rules.make_name(day.list_names(), conversation.type, conversation.title)
+            # An id that was archived is not given again: sessions still name it.
+            known = [*day.list_names(), *_list_names(place.archived, date)]
+            name = rules.make_name(known, conversation.type, conversation.title)
             day.make_folder(name)
         made = replace(conversation, id=f"{date}/{name}", is_shared=place.is_shared)
         with _opened(place.open(date, name)) as folder:
@@ -86,12 +94,8 @@ class ConversationFiles:
 
     def list_ids(self) -> list[tuple[ConversationPlace, str]]:
         """The newest first, by their names alone."""
-        found = []
-        for place in self.places:
-            for date in filter(rules.is_date, _list_names(place)):
-                names = filter(rules.split_name, _list_names(place, date))
-                found += [(place, f"{date}/{name}") for name in names]
-        return sorted(found, key=lambda each: each[1], reverse=True)
+        found = [(place, id_) for place in self.places for id_ in _list_ids(place)]
+        return sorted(found, key=lambda each: rules.order_id(each[1]), reverse=True)
 
     def read(self, id_: str) -> Conversation:
         place = self._find_place(id_)
@@ -108,6 +112,25 @@ class ConversationFiles:
         except (PathOutsideError, InvalidValueError):
             return History(damaged_lines=(1,))
         return document.read_history(data)
+
+    def find_said(self, words: Sequence[str]) -> tuple[dict[str, list[str]], int]:
+        """Which of the words were said in which conversation, and how many were not looked at.
+
+        The newest are, as far as the room reaches: what is searched must not grow without end.
+        """
+        said: dict[str, list[str]] = {}
+        room, left_out = SEARCHED_BYTES, 0
+        for place, id_ in self.list_ids() if words else ():
+            try:
+                data = _read_file(place, id_, MESSAGES, min(room, MESSAGES_BYTES)) or b""
+            except PathOutsideError:
+                continue
+            except InvalidValueError:
+                left_out += 1
+                continue
+            room -= len(data)
+            said[id_] = document.find_words(data, words)
+        return said, left_out
 
     def has_history(self, id_: str) -> bool:
         place = self._find_place(id_)
@@ -126,8 +149,9 @@ class ConversationFiles:
             new = rules.leave_out_known(document.list_ids(known), messages)
             if new:
                 session.replace(MESSAGES, document.add_messages(known, new))
-            session.replace(METADATA, document.to_bytes(after))
-        return Saved(after, len(new), self._list_paths(place, after))
+            kept = _keep_sides(session) if before.conflict else None
+            session.replace(METADATA, document.to_bytes(replace(after, conflict=None)))
+        return Saved(after, len(new), self._list_paths(place, after), kept)
 
     def erase(self, message_ids: Collection[str], now: datetime) -> list[str]:
         """The contents of some messages, wherever they were saved; that they were there stays.
@@ -135,7 +159,9 @@ class ConversationFiles:
         Returns the files in a repository that held them, because git may keep what they were.
         """
         wanted = frozenset(message_ids)
-        held = [each for each in self.list_ids() if _erase(*each, wanted, now)]
+        places = [*self.places, *(place.archived for place in self.places)]
+        known = [(place, id_) for place in places for id_ in _list_ids(place)]
+        held = [each for each in known if _erase(*each, wanted, now)]
         return [
             os.path.join(place.find_path(id_), SESSION, MESSAGES)
             for place, id_ in held
@@ -204,6 +230,24 @@ def _list_names(place: ConversationPlace, *steps: str) -> list[str]:
         return []
 
 
+def _list_ids(place: ConversationPlace) -> list[str]:
+    found = []
+    for date in filter(rules.is_date, _list_names(place)):
+        found += [f"{date}/{name}" for name in filter(rules.split_name, _list_names(place, date))]
+    return found
+
+
+def _keep_sides(session: Folder) -> str | None:
+    """What git could not merge, as it is, beside the file that is written in its place."""
+    data = session.find(METADATA, max_bytes=METADATA_BYTES)
+    if data is None:
+        return None
+    name = f"{METADATA}.{canonical.sha256(data).hex()[:16]}"
+    with _opened(session.open(RECOVERED, create=True)) as recovered:
+        recovered.replace(name, data)
+    return os.path.join(session.path, RECOVERED, name)
+
+
 def _erase(place: ConversationPlace, id_: str, message_ids: frozenset[str], now: datetime) -> bool:
     """Also from the summary that was made of them. A link leads to nothing that we wrote."""
     try:
@@ -229,6 +273,10 @@ def _erase_in(
     if not before.problem:
         said = document.read_history(rest).messages
         session.replace(METADATA, document.to_bytes(rules.update(before, said, summary=None)))
+    with _opened_if(session.open(RECOVERED)) as recovered:
+        if recovered is not None:
+            for name in recovered.list_names():
+                recovered.remove(name)
     return True
 
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from holdfast.conversations.model import Conversation, Saved
     from holdfast.sessions.model import Session, SessionEvent
 
+KIND = "conversation"  # of what is recorded about removals
 SWITCH, MESSAGES_SWITCH = "conversations", "conversation_messages"
 NAME_CHARS = 16
 MOST_TOOLS, MOST_FILES = 50, 200
@@ -135,7 +136,11 @@ async def choose_current(
     """The conversation that is named, else that of the session; and the session that it is in."""
     if wanted is not None:
         named = await service.get_conversation(wanted)
-        return named, await find_session_of(app, named)
+        of = await find_session_of(app, named)
+        if of is None and session is not None:  # the folder names one of another machine
+            own = await find_conversation(app, service, session)
+            of = session if own is not None and own.id == named.id else None
+        return named, of
     found = await find_conversation(app, service, session) if session else None
     if found is None and session is not None and session.worktree is not None:
         asked = await app.scope.sessions.list_requests(session.id, LAST_REQUESTS)
@@ -156,6 +161,11 @@ async def find_session_of(app: App, conversation: Conversation) -> Session | Non
     except SessionNotFoundError:
         return None
     return thread[-1]
+
+
+async def record_change(app: App, conversation_id: str, change: str) -> None:
+    """What a person asked to be removed or moved is recorded before it is done."""
+    await app.scope.journal.add(KIND, [conversation_id], {"change": change})
 
 
 # --- saving ---------------------------------------------------------------------------------------

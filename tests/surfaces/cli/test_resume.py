@@ -129,7 +129,6 @@ def test_the_text_has_the_last_messages_and_what_has_changed(cli: Call, work: Wo
     assert "Give up after 8 attempts." in text
     assert "- 1 commit since " in text
     assert "- 1 uncommitted file: README.md." in text
-    assert "Last session: architect" in text
 
 
 def test_a_deleted_file_and_a_commit_that_is_gone_are_named(cli: Call, work: Work, project: Path):

@@ -24,8 +24,9 @@ PICK = "Number, words to search, or q"
 NO_HOOKS = (
     "{} is not set up, so nothing hands the text over: `holdfast init --client {}` sets it up."
 )
+LEFT_OUT = "What was said in {} was not looked at: there is too much of it."
 SHOWN = 10
-TITLE_CHARS, PREVIEW_CHARS = 48, 1_500
+TITLE_CHARS, PREVIEW_CHARS, QUERY_CHARS = 48, 1_500, 80
 
 
 @click.command("resume", cls=Command)
@@ -63,13 +64,18 @@ def command(
 
 
 def _list(app: App, worktree: str, query: str) -> Output:
-    if query:
-        found = app.run(resuming.search(app, worktree, query))
-    else:
-        found = app.run(resuming.list_resumables(app, worktree))
-    data = {"resumables": [describe(each) for each in found]}
-    text = "\n".join(_describe_line(each) for each in found)
-    return Output(data, text or (NOTHING if not query else f"Nothing here has {query!r}."))
+    if not query:
+        known = app.run(resuming.list_resumables(app, worktree))
+        return _show_list(known, NOTHING, [])
+    found = app.run(resuming.look_for(app, worktree, query))
+    notes = [LEFT_OUT.format(plural(found.left_out, "conversation"))] if found.left_out else []
+    return _show_list(found.resumables, f"Nothing here has {cut(query, QUERY_CHARS)!r}.", notes)
+
+
+def _show_list(listed: list[Resumable], otherwise: str, notes: list[str]) -> Output:
+    data = {"resumables": [describe(each) for each in listed]}
+    text = "\n".join(_describe_line(each) for each in listed)
+    return Output(data, text or otherwise, notes)
 
 
 # --- choosing -------------------------------------------------------------------------------------
