@@ -116,6 +116,8 @@ class ConversationService:
         written = None if summary is None else rules.check_summary(self.mask.mask_text(summary))
         masked = [self._mask_message(message) for message in messages]
         known = {name: value for name, value in facts.items() if value is not None}
+        if "files" in known:  # one that is masked names no file any more
+            known["files"] = tuple(filter(self._is_harmless, known["files"]))
 
         def change(
             before: Conversation, history: History
@@ -125,6 +127,9 @@ class ConversationService:
             return replace(after, **known), masked
 
         return await off_loop(self.files.update, id_, change)
+
+    def _is_harmless(self, name: str) -> bool:
+        return self.mask.mask_text(name) == name
 
     def _mask_message(self, message: Message) -> Message:
         return replace(message, content=self.mask.mask_text(message.content))

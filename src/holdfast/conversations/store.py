@@ -81,8 +81,9 @@ class ConversationFiles:
         if place.is_shared:
             self._prepare(place)
         with _opened(place.open(date, create=True)) as day, day.locked():
-            # An id that was archived is not given again: sessions still name it.
-            known = [*day.list_names(), *_list_names(place.archived, date)]
+            # No id is given twice, in whichever place, archived or not: sessions name them.
+            places = [*self.places, *(each.archived for each in self.places)]
+            known = [name for each in places for name in _list_names(each, date)]
             name = rules.make_name(known, conversation.type, conversation.title)
             day.make_folder(name)
         made = replace(conversation, id=f"{date}/{name}", is_shared=place.is_shared)
@@ -313,8 +314,8 @@ def _read_heading(place: ConversationPlace, id_: str) -> tuple[str, datetime]:
     except (PathOutsideError, InvalidValueError):
         data = None
     first = (data or b"").decode("utf-8", "replace").partition("\n")[0]
-    heading = first.removeprefix("# ").strip() if first.startswith("# ") else ""
-    return heading[: rules.TITLE_CHARS] or words, made_at
+    heading = first.removeprefix("# ") if first.startswith("# ") else ""
+    return rules.clean_title(heading) or words, made_at
 
 
 def _parse_day(date: str) -> datetime:

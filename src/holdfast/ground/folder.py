@@ -172,7 +172,8 @@ def open_folder(
                 outer, fd = fd, _step(fd, step, create, 0o700 if is_private else 0o755)
                 os.close(outer)
         except FileNotFoundError:
-            os.close(fd)
+            if fd >= 0:
+                os.close(fd)
             return None
         except BaseException:
             if fd >= 0:

@@ -66,6 +66,12 @@ class Resumable:
         return self.subject.title
 
     @property
+    def notes(self) -> list[str]:
+        """Why its folder may only be read, or what git could not merge in it."""
+        found = self.conversation
+        return [each for each in (found.problem, found.conflict) if each] if found else []
+
+    @property
     def client(self) -> str | None:
         """The name of the client in which it was active last."""
         if self.session is not None and self.session.client is not None:
@@ -180,8 +186,8 @@ async def choose(app: App, worktree: str, words: str) -> Resumable:
     chosen = finding.choose(ranked)
     if chosen is not None:
         return by_id[chosen]
-    if ranked:
-        nearest = [by_id[each.id] for each in ranked[:NEAREST]]
+    if named or ranked:  # a folder that was copied names the session of the other one
+        nearest = [by_id[each.id] for each in ranked[:NEAREST]] or named[:NEAREST]
         raise AmbiguousConversationError(words, [f"{each.id} ({each.title})" for each in nearest])
     raise ConversationNotFoundError(words)
 

@@ -7,6 +7,7 @@ imported by the calls: the list of tools needs neither.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ SHOWN = 20
 TITLE_CHARS, SUMMARY_CHARS = 80, 120
 NEAREST = 5
 AROUND_TEXT = 700  # the envelope, the warnings and the next call
+NOT_MERGED = "git had not merged session.json; both sides are kept in .session/.recovered/{}"
 CONTINUES = "Type `/workspace.resume` to continue it, in any agent program."
 
 
@@ -223,8 +225,8 @@ async def _answer_resumed(
         "changes": changes,
     }
     warnings = [*went_on.warnings, *problems]
-    if prepared.of.conversation and prepared.of.conversation.problem and not problems:
-        warnings.append(prepared.of.conversation.problem)
+    if not problems:
+        warnings += prepared.of.notes
     actions = []
     if call.wants_detail:
         said = await taking_over.list_messages(call.app, worktree, prepared.of)
@@ -290,7 +292,9 @@ def _answer_saved(call: Call, done: Done[Saved], choice: SessionChoice, status: 
     known = found.to_dict() if call.wants_detail else _pick_saved(found)
     data = {"conversation": known, "added": done.result.added}
     masked = describe_masked(call.pick("summary"))
-    warnings = [*describe_choice(choice), *masked, *describe_repeated(done)]
+    kept = done.result.kept
+    not_merged = [] if kept is None else [NOT_MERGED.format(os.path.basename(kept))]
+    warnings = [*describe_choice(choice), *masked, *not_merged, *describe_repeated(done)]
     actions = [CONTINUES] if status == PAUSED else []
     return make_write_answer(
         data, wording.describe_saved, warnings, actions, detail=call.wants_detail
