@@ -4,12 +4,16 @@ import json
 import os
 import pty
 import subprocess
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from holdfast.app import App
 from holdfast.conversations import store
+from holdfast.conversations.model import STATUSES, Conversation, Message
+from holdfast.ground import clock
 from holdfast.usecases import conversing, sharing
 from tests.ground.repositories import PERSON, Work, make, make_filled
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Call, run_process
@@ -315,6 +319,56 @@ def test_pruning_and_archiving_leave_a_row_that_says_so(cli: Call, session: str,
     assert list_recorded(id_) == ["pruned"]
     cli("conversation", "archive", id_)
     assert list_recorded(id_) == ["archived", "pruned"]
+
+
+def test_four_hundred_days_of_use_delete_nothing(
+    cli: Call, project: Path, scale: Callable[[int], int], session: str
+):
+    """R23: with the settings that a person begins with, and whatever runs by itself."""
+    home = Path(os.environ["HOLDFAST_HOME"])
+    days = scale(400)
+    with App() as app:
+        service = conversing.open_conversations(app, str(project))
+        for day in range(days):
+            at = clock.now() - timedelta(days=400 - day * 400 // days)
+            made = Conversation("", "debug", f"Topic {day}", at, at, status=STATUSES[day % 3])
+            id_ = service.files.create(made, f"# Topic {day}\n").id
+            message = Message(f"e{day}", "user", f"said on day {day}", at)
+            app.run(service.save_conversation(id_, [message], status=STATUSES[day % 3]))
+    for path in (project / "conversations").rglob("*"):
+        os.utime(path, (1_600_000_000, 1_600_000_000))
+    before = read_all(project / "conversations")
+    assert len(before) == 3 * days + 2
+
+    begin(cli, "Today")
+    for command in (
+        ("conversation", "list"),
+        ("conversation", "save"),
+        ("conversation", "pause"),
+        ("conversation", "complete"),
+        ("conversation", "prune", "--dry-run"),
+        ("conversation", "prune", "--json"),
+        ("resume", "--list"),
+        ("resume", "--list", "day"),
+        ("resume", "day", "0", "--print"),
+        ("session", "list"),
+        ("session", "end", session),
+        ("status",),
+        ("doctor",),
+        ("import",),
+        ("bundle", "show"),
+    ):
+        run_process(*command, cwd=project)
+    event = json.dumps({"session_id": "s", "cwd": str(project), "hook_event_name": "SessionStart"})
+    assert run_process("hook", "claude", "SessionStart", stdin=event, cwd=project).code == 0
+
+    after = read_all(project / "conversations")
+    assert {path: data for path, data in after.items() if path in before} == before
+    assert len(list(home.glob("conversations/*"))) == 0
+
+
+def read_all(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def list_recorded(id_: str) -> list[str]:
