@@ -6,10 +6,13 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -249,6 +252,46 @@ def test_anything_in_place_of_a_conversation_is_refused_or_ignored(
     assert snapshot(outside) == before
     if place.is_symlink() or place.exists():
         assert make is layouts.hard_link or stat.S_IFMT(place.lstat().st_mode) == kind
+
+
+def test_a_folder_swapped_for_a_link_while_saving_never_leads_out(
+    cli: Call, repo: Repo, tmp_path: Path, scale: Scale
+):
+    """TS12: the folder that was checked is the one that is written into."""
+    id_ = begin(cli)
+    folder, kept = repo.folder / "conversations" / id_ / ".session", tmp_path / "kept"
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "session.json").write_text('{"title": "the-secret"}')
+    before = snapshot(outside)
+    is_over = threading.Event()
+
+    def swap() -> None:
+        while not is_over.is_set():
+            folder.rename(kept)
+            with suppress(FileExistsError):  # a save makes a new one where it is missing
+                folder.symlink_to(outside)
+                folder.unlink()
+            while kept.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                with suppress(OSError):
+                    kept.rename(folder)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        answers = [
+            cli("conversation", verb, id_, "--json")
+            for _ in range(scale(200))
+            for verb in ("show", "save")
+        ]
+    finally:
+        is_over.set()
+        swapping.join()
+
+    assert [answer for answer in answers if answer.code not in (0, 5, 6)] == []
+    assert not any("the-secret" in answer.out + answer.err for answer in answers)
+    assert snapshot(outside) == before
 
 
 def move_away(place: Path, to: Path) -> None:

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from holdfast.conversations import document, rules
 from holdfast.conversations.errors import ConversationNotFoundError, ReadOnlyConversationError
 from holdfast.conversations.model import Conversation, History, Message, Saved
-from holdfast.errors import InvalidValueError
+from holdfast.errors import InvalidValueError, StoreUnreachableError
 from holdfast.ground import canonical, clock, files, jsonl
 from holdfast.ground.errors import PathOutsideError
 from holdfast.ground.folder import Folder, open_folder
@@ -140,8 +140,12 @@ class ConversationFiles:
     def update(self, id_: str, change: Change) -> Saved:
         """Compare and replace in one step: `change` gets what is there now, under the lock."""
         place = self._find_place(id_)
-        opened = _opened(place.open(*id_.split("/"), SESSION, create=True))
-        with opened as session, session.locked():
+        # Only `.session` is made: a folder that was archived meanwhile is not begun again.
+        with (
+            _opened(place.open(*id_.split("/"))) as folder,
+            _opened(folder.open(SESSION, create=True, is_private=True)) as session,
+            session.locked(),
+        ):
             known = session.find(MESSAGES, max_bytes=MESSAGES_BYTES)
             before = _read(place, id_)
             if before.problem:
@@ -328,7 +332,9 @@ def _parse_day(date: str) -> datetime:
 
 @contextlib.contextmanager
 def _opened(folder: Folder | None) -> Iterator[Folder]:
-    assert folder is not None
+    if folder is None:
+        cause = "another program has removed or moved a folder of it meanwhile"
+        raise StoreUnreachableError(FOLDER, cause, "Try again.")
     with folder:
         yield folder
 

@@ -41,15 +41,15 @@ class Folder:
         with contextlib.suppress(OSError):  # only read by this descriptor: it loses nothing
             os.close(self._fd)
 
-    def open(self, name: str, *, create: bool = False) -> Folder | None:
+    def open(self, name: str, *, create: bool = False, is_private: bool = False) -> Folder | None:
         """A folder in this one; None where it is missing and not to be made."""
-        path = self._path_to(name)
+        is_private = is_private or self.is_private
         with self._translate_errors(name):
             try:
-                fd = _step(self._fd, name, create, 0o700 if self.is_private else 0o755)
+                fd = _step(self._fd, name, create, 0o700 if is_private else 0o755)
             except FileNotFoundError:
                 return None
-        return Folder(path, fd, is_private=self.is_private)
+        return Folder(self._path_to(name), fd, is_private=is_private)
 
     def find(self, name: str, *, max_bytes: int) -> bytes | None:
         """A regular file's bytes, or None where it is missing."""

@@ -23,7 +23,7 @@ from holdfast.conversations.rules import check_status
 from holdfast.errors import InvalidValueError, NoWorkingTreeError
 from holdfast.ground import clock
 from holdfast.ground.redaction import describe_masked
-from holdfast.ground.text import cut
+from holdfast.ground.text import cut, plural
 from holdfast.sessions.errors import SessionEndedError
 from holdfast.surfaces.mcp import message_pages, wording
 from holdfast.surfaces.mcp.answer import (
@@ -52,6 +52,7 @@ SHOWN = 20
 TITLE_CHARS, SUMMARY_CHARS = 80, 120
 NEAREST = 5
 AROUND_TEXT = 700  # the envelope, the warnings and the next call
+LEFT_OUT = "what was said in {} was not looked at: there is too much of it"
 NOT_MERGED = "git had not merged session.json; both sides are kept in .session/.recovered/{}"
 CONTINUES = "Type `/workspace.resume` to continue it, in any agent program."
 
@@ -72,7 +73,9 @@ async def search(call: Call) -> Answer:
 
     query = _get_text(call, "query")
     worktree = find_worktree(call.app, call.caller)
-    return await _answer_list(call, await resuming.search(call.app, worktree, query))
+    found = await resuming.look_for(call.app, worktree, query)
+    left_out = LEFT_OUT.format(plural(found.left_out, "conversation"))
+    return await _answer_list(call, found.resumables, [left_out] if found.left_out else ())
 
 
 async def resume(call: Call) -> Answer:
@@ -147,7 +150,9 @@ def _list_names(resumable: Resumable) -> tuple[str, ...]:
 # --- lists ----------------------------------------------------------------------------------------
 
 
-async def _answer_list(call: Call, found: Sequence[Resumable]) -> Answer:
+async def _answer_list(
+    call: Call, found: Sequence[Resumable], warnings: Sequence[str] = ()
+) -> Answer:
     own = (await call.find_session()).session_id
     others = [each for each in found if each.conversation or each.id != own]
     rows = [_make_row(each, is_whole=call.wants_detail) for each in others[:SHOWN]]
@@ -156,7 +161,9 @@ async def _answer_list(call: Call, found: Sequence[Resumable]) -> Answer:
     if len(others) > SHOWN:
         data["more"] = len(others) - SHOWN
         actions.append("conversation operation=search query=WORDS")
-    return make_answer(data, wording.describe_conversations, (), actions, limit=call.read_limit)
+    return make_answer(
+        data, wording.describe_conversations, warnings, actions, limit=call.read_limit
+    )
 
 
 def _make_row(found: Resumable, *, is_whole: bool) -> dict[str, Any]:
