@@ -12,6 +12,7 @@ from holdfast.conversations.model import COMPLETED, Conversation, History, Messa
 from holdfast.ground import clock
 from holdfast.ground.frozen import replace
 from holdfast.ground.off_loop import off_loop
+from holdfast.ground.text import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class ConversationService:
     async def create_conversation(self, type_: str, title: str, **facts: Any) -> Conversation:
         """A folder with its document. `facts`: the session, its client and its configuration."""
         now = clock.now()
-        checked = rules.check_title(self.mask.mask_text(title))
+        rules.check_title(title)
+        checked = rules.clean_title(self.mask.mask_text(title))  # a mask may be longer
         new = Conversation("", rules.check_type(type_), checked, now, now, **facts)
         text = f"# {checked}\n\n{new.type}, {now:%Y-%m-%d}\n"
         return await off_loop(self.files.create, new, text)
@@ -113,7 +115,10 @@ class ConversationService:
 
         Secrets are masked.
         """
-        written = None if summary is None else rules.check_summary(self.mask.mask_text(summary))
+        written = None
+        if summary is not None:
+            masked_summary = self.mask.mask_text(rules.check_summary(summary))
+            written = cut(masked_summary, rules.SUMMARY_CHARS)  # a mask may be longer
         masked = [self._mask_message(message) for message in messages]
         known = {name: value for name, value in facts.items() if value is not None}
         if "files" in known:  # one that is masked names no file any more
