@@ -19,7 +19,8 @@ RULE_SUMMARY_CHARS = 300
 NO_SLUG = "untitled"
 
 _TYPE = compile_later(r"[a-z0-9][a-z0-9_]{0,29}")
-_FOLDER = compile_later(r"(\d{3,})-([a-z0-9][a-z0-9_]{0,29})-([a-z0-9][a-z0-9-]*)")
+# Behind its type a person may have renamed it, with any letters but no sign that a shell reads.
+_FOLDER = compile_later(r"(\d{3,})-([a-z0-9][a-z0-9_]{0,29})-(\w[\w. -]*)")
 _DATE = compile_later(r"\d{4}-\d{2}-\d{2}")
 _DEVICE = compile_later(r"con|prn|aux|nul|(com|lpt)\d")
 _NO_LETTER = compile_later(r"[^a-z0-9]+")

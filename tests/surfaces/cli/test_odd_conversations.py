@@ -123,6 +123,20 @@ def test_a_copy_of_a_conversation_is_another_one_and_neither_is_a_guess(
     assert cli("resume", "009-debug-copy", "--print").code == 0
 
 
+def test_a_folder_that_a_person_has_renamed_is_found_by_its_new_name(cli: Call, project: Path):
+    folder = project / "conversations" / begin(cli)
+    folder.rename(folder.parent / "007-debug-My Größe v1.2")
+    (folder.parent / "008-debug-$(x);y").mkdir()
+
+    listed = cli("resume", "--list", "--json").document["resumables"]
+    shown = cli("conversation", "show", "007-debug-My Größe v1.2")
+    again = begin(cli)
+
+    assert [each["title"] for each in listed] == ["Webhook retry"]
+    assert shown.code == cli("resume", "007-debug-My Größe v1.2", "--print").code == 0
+    assert again.endswith("/008-debug-webhook-retry")
+
+
 @pytest.mark.parametrize("kept", ["session", "document", "messages", "nothing"])
 def test_what_is_left_of_a_half_deleted_conversation_can_be_resumed(
     cli: Call, project: Path, session: str, kept: str
