@@ -129,6 +129,11 @@ class App:
         self.left_behind = True
 
     @property
+    def is_opened(self) -> bool:
+        """Whether anything has needed the store so far."""
+        return self._database is not None
+
+    @property
     def database(self) -> Database:
         if self._database is None:
             self._database = self.run_unopened(self._opening.__aenter__())

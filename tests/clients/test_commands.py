@@ -11,9 +11,10 @@ from holdfast.conversations import model
 
 CODEX_ARGUMENTS = "what the person has typed behind the name of this skill"
 LAST_LINE = (
-    "Holdfast saves this conversation: `/workspace.stop-conversation` pauses it and "
-    "`/workspace.resume` continues it."
+    "Holdfast saves it by `conversation` `save`; `/workspace.stop-conversation` saves and pauses "
+    "it, `/workspace.resume` continues it."
 )
+CALLED = {"codex": ("$workspace-stop", "$workspace-resume")}
 WORKTREE_FILES = {
     "claude": ".claude/commands/{}.md",
     "codex": ".agents/skills/{}/SKILL.md",
@@ -85,6 +86,33 @@ def test_the_first_line_survives_in_the_file_of_every_client(tmp_path: Path, nam
     assert not any("{arguments}" in text for text in texts)
 
 
+@pytest.mark.parametrize("name", CLIENTS)
+def test_every_installed_command_is_short_and_names_the_call_that_saves(tmp_path: Path, name: str):
+    written = install(name, make_place(tmp_path))
+    stop, resume = CALLED.get(name, ("/workspace.stop-conversation", "/workspace.resume"))
+
+    texts = {path: find_text(name, text) for path, text in written.items()}
+
+    assert len(texts) == len(model.TYPES) + 2
+    assert max(map(len, texts.values())) < 600
+    of_types = [text for text in texts.values() if text.startswith("Conversation of type ")]
+    assert len(of_types) == len(model.TYPES)
+    for text in of_types:
+        assert f"saves it by `conversation` `save`; `{stop}` saves and pauses it" in text
+        assert f"`{resume}` continues it" in text
+    (stopping,) = [text for text in texts.values() if text.startswith("We stop here. ")]
+    assert "`conversation` `pause`" in stopping
+    assert "confirm what was saved" in stopping
+    assert f"`{resume}` continues it" in " ".join(stopping.split())
+
+
+def find_text(name: str, file: str) -> str:
+    """What the model reads of a file, without what frames it for the client."""
+    if name == "gemini":
+        return str(tomllib.loads(file)["prompt"])
+    return file.partition(" -->\n")[2].lstrip("\n")
+
+
 def test_nothing_in_a_text_is_run_or_read_by_a_client():
     """No shell command, no file, no placeholder but the one for the words."""
     for _, hint, text in commands.list_commands(""):
@@ -104,7 +132,7 @@ def test_codex_is_told_the_names_that_it_has(tmp_path: Path):
     for text in written.values():
         assert "/workspace." not in text
     debug = next(text for path, text in written.items() if "workspace-debug" in path)
-    assert "`$workspace-stop` pauses it and `$workspace-resume` continues it." in debug
+    assert "`$workspace-stop` saves and pauses it, `$workspace-resume` continues it." in debug
 
 
 def test_to_resume_is_to_choose_a_conversation():

@@ -471,6 +471,23 @@ def test_a_notice_goes_into_every_request_after_it_and_leaves_our_text_as_it_is(
     assert list_system(outputs) == [first, [*first, "D2 rejected."], [TITLE]]
 
 
+def test_an_offer_is_in_the_requests_of_its_own_turn_only(host: Host):
+    answer = json.dumps({"text": "", "notice": "D1 rejected.", "offer": "Not saved."})
+    host.write_shim(f"case \"$line\" in *gotta*) echo '{answer}';; esac")
+
+    outputs = host.play(
+        create("ses_1"),
+        say("ses_1", "gotta run"),
+        request("ses_1"),
+        request("ses_1"),
+        say("ses_1", "no"),
+        request("ses_1"),
+    )
+
+    told = [MAIN, "D1 rejected.", "Not saved."]
+    assert list_system(outputs) == [told, told, [MAIN, "D1 rejected."]]
+
+
 def test_a_notice_of_a_subagents_edit_is_for_the_subagent(host: Host):
     host.answer("tool.execute.before", {"text": "", "notice": "D2 rejected."})
 

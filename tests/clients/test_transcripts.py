@@ -130,6 +130,21 @@ def test_a_fork_in_any_pages_is_what_is_new_in_it(most_bytes: int):
             assert describe_all(records) == read_expected(path)
 
 
+def test_a_fork_that_is_read_before_it_has_a_message_is_what_is_new_in_it(tmp_path: Path):
+    path = FOLDER / "claude" / "fork.jsonl"
+    written = path.read_bytes()
+    copied = tmp_path / path.name
+    copied.write_bytes(b'{"type":"mode","sessionId":"1"}\n' * 3)
+    reader = get_reader_of(path)
+
+    early, batch = read_all(reader, copied, {}, 1 << 20)
+    copied.write_bytes(copied.read_bytes() + written)
+    records, _ = read_all(reader, copied, batch.cursor, 1 << 20)
+
+    assert early == []
+    assert describe_all(records) == read_expected(path)
+
+
 @pytest.mark.parametrize(
     ("fork", "origin"), [("fork", "compact"), ("fork-of-subagents", "subagents")]
 )

@@ -14,8 +14,12 @@ by the author of the rule:
 - 40 and 30 more, each measured once against the rule as it was when they were written: 17 and 16
   were found (by the first version 16 and 12), with 1 and 6 false alarms (1 and 1).
 
-What they taught is in the rule: the false alarms are down to 1, and there is no independent figure
-for the rule as it is now. What it still gets wrong is in `pause_sentences.missed.tsv`.
+What they taught is in the rule: the false alarms are down to 1. What it still gets wrong is in
+`pause_sentences.missed.tsv`.
+
+The last 30 of `pause_sentences.later.tsv` were written by another engineer, who had not seen the
+word lists, and measured once against the rule as it is: 11 of 15 signals were found, with no false
+alarm among 15 false friends. The rule was not changed by them.
 """
 
 from collections import Counter
@@ -31,7 +35,13 @@ from holdfast.ground import prose
 HERE = Path(__file__).parent
 OTHER_LANGUAGES = ("de", "es", "fr", "zh", "ja")
 
-STILL_MISSED = {"lets stp here pls"}
+STILL_MISSED = {
+    "lets stp here pls",
+    "that's it for me today, thank you",
+    "brb, dinner",
+    "Can we park this and pick it up next week?",
+    "ok enough for now, I'll review the diff in the morning",
+}
 
 Row = tuple[str, str, str]
 
@@ -69,7 +79,7 @@ def test_the_rule_errs_on_none_of_the_known_sentences(record_property):
 def test_the_rule_errs_only_on_the_listed_later_sentences(record_property):
     record_property("N", len(LATER))
 
-    assert Counter(kind for _, kind, _ in LATER) == {"signal": 20, "false friend": 20}
+    assert Counter(kind for _, kind, _ in LATER) == {"signal": 35, "false friend": 35}
     assert wrong(LATER) == STILL_MISSED
 
 

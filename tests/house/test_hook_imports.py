@@ -226,6 +226,70 @@ def test_a_prompt_that_nothing_precedes_loads_no_reader(rest: str, bare: set[str
         assert app.count().stored == 2
 
 
+# What is about offering to save, and about saving itself.
+OFFERING = {
+    "holdfast.conversations.offering",
+    "holdfast.conversations.pausing",
+    "holdfast.usecases.conversing",
+    "holdfast.usecases.offering",
+    "holdfast.usecases.stopping",
+}
+
+
+def fire_twice(tmp_path: Path, event: str, *prompts: str, **fields: str) -> set[str]:
+    """What the hook loads after these prompts, the second time: everything else is there."""
+    for number, words in enumerate(prompts):
+        prompt = claude_payload(tmp_path, "UserPromptSubmit", prompt=words, prompt_id=f"p{number}")
+        loaded_modules("-m", "holdfast", "hook", "claude", "UserPromptSubmit", stdin=prompt)
+    payload = claude_payload(tmp_path, event, prompt_id="p", **fields)
+    loaded_modules("-m", "holdfast", "hook", "claude", event, stdin=payload)
+    return loaded_modules("-m", "holdfast", "hook", "claude", event, stdin=payload)
+
+
+@pytest.mark.parametrize(
+    ("event", "fields"),
+    [
+        ("UserPromptSubmit", {"prompt": "Let's stop here, bye!"}),
+        ("Stop", {"last_assistant_message": "Bye."}),
+        ("SessionEnd", {}),
+    ],
+)
+def test_a_hook_outside_a_conversation_loads_nothing_about_saving_one(
+    event: str, fields: dict[str, str], tmp_path: Path
+):
+    modules = fire_twice(tmp_path, event, "Retry.", **fields)
+
+    assert "apsw" in modules
+    assert modules & OFFERING == set()
+    assert count_ours(modules) <= AT_THE_END_OF_A_TURN
+
+
+def test_a_prompt_in_a_conversation_starts_no_git_and_opens_no_folder(
+    bare: set[str], tmp_path: Path
+):
+    words = "Let's stop here, bye!"
+
+    modules = fire_twice(tmp_path, "UserPromptSubmit", "/workspace.debug retry", prompt=words)
+
+    assert OFFERING & modules == {
+        "holdfast.conversations.offering",
+        "holdfast.conversations.pausing",
+        "holdfast.usecases.offering",
+    }
+    assert find_expensive(modules - bare) == []
+
+
+def test_the_end_of_a_turn_in_a_conversation_loads_nothing_that_saves_it(
+    bare: set[str], tmp_path: Path
+):
+    asked = ("/workspace.debug retry", "Fix it.")
+
+    modules = fire_twice(tmp_path, "Stop", *asked, last_assistant_message="Fixed.")
+
+    assert modules & OFFERING == {"holdfast.usecases.stopping"}
+    assert find_expensive(modules - bare) == []
+
+
 def test_a_hook_without_anything_to_keep_loads_no_store(bare: set[str], tmp_path: Path):
     """A client fires hooks that we do not want; they cost as good as nothing."""
     modules = loaded_modules(

@@ -4,10 +4,11 @@ import time
 
 import pytest
 
+from holdfast.clients.commands import make_resume_text, make_stop_text
 from holdfast.errors import InvalidValueError
 from holdfast.ground import clock
 from holdfast.sessions.reading import MESSAGES_PER_PAGE, MOST_MESSAGES
-from holdfast.sessions.requests import has_substance, is_request
+from holdfast.sessions.requests import has_substance, is_request, is_stop
 from holdfast.sessions.service import SESSIONS_WITH_NOTES, THREAD_LOOKED_BACK
 
 
@@ -312,6 +313,30 @@ def test_what_a_person_writes_is_a_request(content):
     assert is_request(content, None)
     assert is_request(content, {"tool": "x"})
     assert not is_request(content, {"agent_id": "a1"})
+
+
+@pytest.mark.parametrize(
+    ("content", "is_one"),
+    [
+        ("/workspace.stop-conversation", True),
+        ("/workspace.stop-conversation we are finished", True),
+        ("$workspace-stop", True),
+        ("/mcp__holdfast__workspace-stop", True),
+        ("/workspace.resume", False),
+        ("/workspace-stopper is a bad name", False),
+        ("We stop here. Tell me what is left", False),
+        ("type /workspace.stop-conversation", False),
+        ("", False),
+    ],
+)
+def test_our_command_to_stop_is_recognised(content: str, is_one: bool):
+    assert is_stop(content) == is_one
+
+
+def test_our_text_to_stop_is_recognised():
+    assert is_stop(make_stop_text())
+    assert is_stop(f"<!-- Written by holdfast init; -->\n{make_stop_text()}")
+    assert not is_stop(make_resume_text(""))
 
 
 # --- notes ----------------------------------------------------------------------------------------

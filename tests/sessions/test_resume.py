@@ -368,3 +368,28 @@ async def test_a_session_that_continues_belongs_to_the_same_conversation(session
 
     assert linked.metadata["conversation"] == "2026-11-18/001-debug-retry"
     assert second.metadata["conversation"] == "2026-11-18/001-debug-retry"
+
+
+async def test_what_is_known_of_saving_is_kept_by_one_and_goes_on_with_the_session(sessions):
+    first = await sessions.create_session("architect", "u1")
+    offered = {"conversation": "c", "pause_at": "2026-11-18T09:04:00.000000Z"}
+
+    kept = [await sessions.note_saving(first.id, None, offered) for _ in range(2)]
+    await sessions.end_session(first.id)
+    saved = await sessions.note_saving(first.id, offered, {"conversation": "c"})
+    second = await sessions.resume_session(first.id)
+
+    assert (kept, saved) == ([True, False], True)
+    assert second.metadata["conversation_saving"] == {"conversation": "c"}
+
+
+async def test_the_metadata_of_a_clients_last_session_is_found_open_or_ended(sessions):
+    assert await sessions.store.find_last_metadata("claude", "n1") is None
+    first = await sessions.create_session("coder", "u1", client="claude", native_id="n1")
+    assert "conversation" not in str(await sessions.store.find_last_metadata("claude", "n1"))
+
+    await sessions.link_conversation(first.id, "2026-11-18/001-debug-retry")
+    await sessions.end_session(first.id)
+
+    found = await sessions.store.find_last_metadata("claude", "n1")
+    assert '"conversation":"2026-11-18/001-debug-retry"' in str(found).replace(": ", ":")

@@ -75,8 +75,19 @@ class Terminal:
         self._wait_until(lambda: words in self.read_screen())
 
     def _write(self, line: str) -> None:
-        self._tmux("send-keys", "-l", line)
-        self.wait_for(line)
+        """Again where it was lost: a client that has drawn its screen may not listen yet."""
+
+        def type_and_look() -> bool:
+            self._tmux("send-keys", "-l", line)
+            typed = time.monotonic()
+            while line not in self.read_screen():
+                if time.monotonic() > typed + TAKEN_SECONDS:
+                    self._tmux("send-keys", "C-u")
+                    return False
+                time.sleep(LOOK_SECONDS)
+            return True
+
+        self._wait_until(type_and_look)
 
     def _enter_until(self, is_so: Callable[[], object], seconds: float = ENTER_SECONDS) -> None:
         """More than once: while a hook runs, a client may not listen; an empty line is nothing."""

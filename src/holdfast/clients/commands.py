@@ -106,7 +106,7 @@ Conversation of type {type_}, kept by Holdfast: {arguments}
 If no topic is given there, ask for it.
 {GUIDES[type_]}
 
-Holdfast saves this conversation: `/{STOP}` pauses it and `/{RESUME}` continues it.
+Holdfast saves it by `conversation` `save`; `/{STOP}` saves and pauses it, `/{RESUME}` continues it.
 """
 
 

@@ -45,8 +45,16 @@ if TYPE_CHECKING:
         def parse(self, event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
             """What the payload means, or None when it is nothing to keep or not this client's."""
 
-        def reply(self, event_name: str, text: str, notice: str = "") -> str:
-            """What the hook prints so that the model reads the text, and the notice after it."""
+        STOP_COMMAND: str  # our command that saves and stops, as a person types it there
+
+        def reply(self, event_name: str, text: str, notice: str = "", offer: str = "") -> str:
+            """What the hook prints so that the model reads the text, and the others after it.
+
+            An offer is about this one prompt; the others stay true.
+            """
+
+        def is_headless(self, payload: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
+            """Whether no person can answer, as far as the program says so."""
 
 
 # Together they fit into one line of the spool (4 MiB, 64 levels), where accepted input waits.
@@ -297,15 +305,17 @@ def describe_agent(agent_id: object, agent: object) -> dict[str, Any]:
     return parts
 
 
-def reply_in_common(event_name: str, text: str, notice: str = "") -> str:
+def reply_in_common(event_name: str, text: str, notice: str = "", offer: str = "") -> str:
     """Three of the four programs read the same answer; one refuses any key beside these.
 
     The person is shown one line: nobody should wonder what an agent knows, and from where.
     """
-    whole = "\n\n".join(filter(None, (text, notice)))
+    whole = "\n\n".join(filter(None, (text, notice, offer)))
     output = {"hookEventName": event_name, "additionalContext": whole}
     shown = f"Holdfast handed over {len(whole):,} characters about earlier work (holdfast why)"
-    if not text:
+    if not text and not notice:
+        shown = "Holdfast told the agent that this conversation is not saved (holdfast why)"
+    elif not text:
         shown = "Holdfast reminded the agent of an earlier decision (holdfast why)"
     return json.dumps({"systemMessage": shown, "hookSpecificOutput": output}, ensure_ascii=False)
 

@@ -62,8 +62,19 @@ def is_declined(answer: str) -> bool:
 
     Anything else leaves the offer open; it is not repeated either.
     """
-    sentences = list_sentences(answer[:ANSWER_CHARS])
-    clauses = [normalise(each) for sentence in sentences for each in split_clauses(sentence)]
-    if any(_NOT_SAVED.fullmatch(clause) for clause in clauses):
-        return True
-    return bool(clauses) and bool(_NO.fullmatch(clauses[0]))
+    clauses = _list_clauses(answer)
+    return _refuses(clauses) or bool(clauses and _NO.fullmatch(clauses[0]))
+
+
+def refuses_saving(message: str) -> bool:
+    """Whether it says so by itself, without an offer before it: "don't save"."""
+    return _refuses(_list_clauses(message))
+
+
+def _refuses(clauses: list[str]) -> bool:
+    return any(_NOT_SAVED.fullmatch(clause) for clause in clauses)
+
+
+def _list_clauses(message: str) -> list[str]:
+    sentences = list_sentences(message[:ANSWER_CHARS])
+    return [normalise(each) for sentence in sentences for each in split_clauses(sentence)]

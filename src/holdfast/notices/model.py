@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 REJECTED, ACCEPTED, RULE, STALE = "rejected", "accepted", "rule", "stale"
+OFFER = "offer"  # to save a conversation; it is made elsewhere, and recorded with the others
 KINDS = (REJECTED, RULE, ACCEPTED, STALE)  # in the order in which they are told
 # Why an entry was told: what of it was found, in the order of how exact that is.
 FILE, SYMBOL, DEPENDENCY, NEW_DEPENDENCY, COMMAND, WORDS = (

@@ -19,7 +19,7 @@ import time
 from holdfast.errors import HoldfastError
 from holdfast.ground import canonical, files
 from holdfast.ground import light_json as json
-from holdfast.notices.model import STALE, Entries, NoticeIndex
+from holdfast.notices.model import OFFER, STALE, Entries, NoticeIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -168,8 +168,9 @@ class ToldFile:
             return files.open_regular(self.path, flags)
 
     def _describe(self, match: Match, facts: dict[str, Any]) -> dict[str, Any]:
-        """Of a stale note what was told, too: it has no text of its own, and may be fixed since."""
-        told = {"text": match.entry["text"]} if match.entry["kind"] == STALE else {}
+        """With what was told where that is no note of the person: it is not there later."""
+        is_ours = match.entry["kind"] in (STALE, OFFER)
+        told = {"text": match.entry["text"]} if is_ours else {}
         return {
             "at": time.time(),
             **self.session,

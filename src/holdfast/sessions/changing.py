@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 CONTEXT = "caco.context"
 RENAMED = "session.renamed"
 CONVERSATION = "conversation"  # in a session's metadata: the id of the one that it belongs to
+SAVING = "conversation_saving"  # there, too: when it was saved, offered and declined
 MOST_REWOUND = 200
 MOST_SESSIONS = 20
 EMPTY = "{}"
@@ -56,6 +57,18 @@ async def update_metadata(
     if "name" in changes:
         message = _make_name_message(session.id, changes["name"])
     return await _save_metadata(store, session, kept, message)
+
+
+async def note_saving(
+    store: SessionStore, session_id: str, before: object, after: Mapping[str, str]
+) -> bool:
+    """Whether it was still as before: of two that offer the same, one does."""
+    session = await _lock_session(store, session_id)
+    if session.metadata.get(SAVING) != before:
+        return False
+    metadata = {**session.metadata, SAVING: dict(after)}
+    await _save_metadata(store, session, metadata, None)
+    return True
 
 
 async def replace_metadata(

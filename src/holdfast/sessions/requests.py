@@ -38,6 +38,14 @@ _OUR_TEXT = compile_later(
     r"|Continue earlier work: .{0,400}? \(started [0-9T:.-]+Z, "
     r"|No earlier session of this working tree is known, so there is nothing to go on with\.)"
 )
+# Of these, what asks to stop.
+_STOP = compile_later(
+    r"[/$](?:mcp__\w+?__|[\w-]+:)?workspace[.-]stop(?:-conversation)?(?![\w-])"
+    r"|(?:<!-- Written by holdfast init.*?-->\s*)?"
+    r"We stop here\. Record what the next session will need[;,] ",
+    re.IGNORECASE,
+)
+_STOP_BEGINNINGS = ("/", "$", "We stop here.", "<!-- W")
 # With what `holdfast resume` opens a client, as a command of a type or as its text.
 _OUR_WORDS = compile_later(
     r"(?:[/$]workspace[.-]\w+ |Conversation of type \w+, kept by Holdfast: )?"
@@ -78,6 +86,12 @@ def is_request(content: str, parts: Mapping[str, object] | None = None) -> bool:
     return bool(text) and not any(
         text.startswith(beginning) and form.match(text) for beginning, form in _FORMS
     )
+
+
+def is_stop(content: str) -> bool:
+    """Whether it is our prompt to stop, typed or as its text."""
+    text = content.strip().removeprefix('"')
+    return text.startswith(_STOP_BEGINNINGS) and _STOP.match(text) is not None
 
 
 def has_substance(text: str) -> bool:

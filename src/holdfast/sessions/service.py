@@ -286,6 +286,15 @@ class SessionService:
             lambda store: changing.update_metadata(store, session_id, link, None)
         )
 
+    async def note_saving(self, session_id: str, before: object, after: Mapping[str, str]) -> bool:
+        """Keep when its conversation was saved, offered and declined, on top of what was known.
+
+        False where another process was faster.
+        """
+        return await self.store.in_transaction(
+            lambda store: changing.note_saving(store, session_id, before, after)
+        )
+
     async def rename_session(self, session_id: str, name: str) -> Session:
         checked = rules.check_label("name", name)
         return await self.update_metadata(session_id, {"name": checked})

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+METADATA_COLUMN = 8  # of a session's row
 OBSERVED_SECONDS = 1.0  # a reader waits for another writer so long
 
 QUERIES = Room(
@@ -139,6 +140,11 @@ class SessionStore:
         if row is None:
             return None
         return _get_id(row)
+
+    async def find_last_metadata(self, client: str, native_id: str) -> str | None:
+        """Of that session, as a text."""
+        row = await self.find_last_native(client, native_id)
+        return None if row is None else _get_metadata(row)
 
     async def list_open(self, worktree: str) -> list[Row]:
         return await self.database.read(QUERIES["open_sessions"], *self.owner, worktree)
@@ -516,6 +522,10 @@ def _expect_sequences(first_expected: int | None, count: int) -> list[int | None
 def _get_id(row: Row) -> str:
     session_id, *_ = row
     return str(session_id)
+
+
+def _get_metadata(row: Row) -> str:
+    return str(row[METADATA_COLUMN])
 
 
 def _get_last_sequence(row: Row) -> int:

@@ -35,6 +35,8 @@ class Promise:
 
     `native_id`: of the session that alone may take it; None where any new one may.
     `is_own`: the client goes on with that session itself, and has what was said in its window.
+    `session`, `head`: in which it was active last, and what was checked out then; both may change
+    before the client asks for the text.
     """
 
     client: str
@@ -42,6 +44,8 @@ class Promise:
     subject: str
     native_id: str | None = None
     is_own: bool = False
+    session: str | None = None
+    head: str | None = None
     at: float = 0.0
 
     @property

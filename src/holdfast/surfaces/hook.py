@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from holdfast.notices.model import NoticeIndex
     from holdfast.notices.store import IndexFile
 
+    Handed = tuple[str, str, str]  # a document to continue from, a notice, an offer
     LoadedSettings = tuple[Settings, dict[str, InvalidValueError]]  # and which are wrong
 
 PAYLOAD_BYTES = 16 << 20
@@ -61,6 +62,9 @@ READ_TRANSCRIPTS_SECONDS = 4.0  # on a server; what is left is read with the nex
 TEXT_SECONDS = 8.0  # for the document to continue from; clients wait for ten
 GIT_SECONDS = 4.0  # of which, for git
 INDEX_SECONDS = 1.5  # for new indexes of notices; the plugin of OpenCode waits for two
+OFFER_SECONDS = 1.0
+PAUSE_SECONDS = 6.0
+BETWEEN = "\n\n"  # a notice and an offer
 # How a request begins that begins a conversation, as each client has it.
 CONVERSATION_COMMANDS = ("/workspace.", "$workspace-", "Conversation of type ", "<!-- Written by h")
 SHORTEST_SECONDS = 0.001  # of a limit: none at all would be no limit
@@ -70,7 +74,7 @@ READING = (START, PROMPT, TURN_END, SUBAGENT_END, END)  # moments at which trans
 BROUGHT = "--project"  # the mark of a hook that stands in a repository's file
 OPTIONS = ("--json", BROUGHT)  # every command takes the first
 
-NOTHING = ("", "")  # what most models are handed
+NOTHING = ("", "", "")  # what most models are handed
 
 FAILED, IGNORED = "hook_failed", "hook_ignored"
 FOUND_AT_HOME = ("HOLDFAST_DATABASE", "HOLDFAST_DEVELOPER")  # where they are not set
@@ -118,13 +122,13 @@ def handle(client: Client, event_name: str, started_at: float, *, is_brought: bo
     if payload is None:
         raise InvalidValueError("payload", "", "is not a JSON object")
     payload = _place(client, payload)
-    text, notice = take_payload(client, event_name, payload, loaded)
-    if text or notice:
-        _answer(client.reply(event_name, text, notice))
+    handed = take_payload(client, event_name, payload, loaded)
+    if any(handed):
+        _answer(client.reply(event_name, *handed))
     if loaded and event_name in list_known(client):
         home = loaded[0].home
         seconds = time.monotonic() - started_at
-        _leave_mark(home, client, event_name, payload, seconds, len(text) + len(notice))
+        _leave_mark(home, client, event_name, payload, seconds, sum(map(len, handed)))
 
 
 def _place(client: Client, payload: dict[str, Any]) -> dict[str, Any]:
@@ -137,10 +141,10 @@ def _place(client: Client, payload: dict[str, Any]) -> dict[str, Any]:
 
 def take_payload(
     client: Client, event_name: str, payload: dict[str, Any], loaded: LoadedSettings | None = None
-) -> tuple[str, str]:
+) -> Handed:
     """Say which session the client is in, and store what happened there, where it is kept.
 
-    Returns what its model is handed now: the document to continue from, and a notice.
+    Returns what its model is handed now.
     """
     if event_name not in list_known(client):
         _log_ignored(client, event_name)
@@ -166,8 +170,9 @@ def take_payload(
     if capture.may_notice(settings.home, moment):
         notice = _make_notice(settings, moment, event)
     if records or event_name in (client.TEXT_EVENT, *_list_reading(client)):
-        return _take_records(settings, moment, records, notice), notice
-    return "", notice
+        text, offer = _take_records(settings, moment, event, records, notice)
+        return text, notice, offer
+    return "", notice, ""
 
 
 def _make_notice(settings: Settings, moment: HookMoment, event: HookEvent | None) -> str:
@@ -208,18 +213,23 @@ def _make_notice(settings: Settings, moment: HookMoment, event: HookEvent | None
 
 
 def _take_records(
-    settings: Settings, moment: HookMoment, records: Sequence[dict[str, Any]], notice: str
-) -> str:
+    settings: Settings,
+    moment: HookMoment,
+    event: HookEvent | None,
+    records: Sequence[dict[str, Any]],
+    notice: str,
+) -> tuple[str, str]:
+    """Returns the document, and an offer."""
     from holdfast.app import App  # not where a hook has nothing to do
 
     if not is_sqlite(settings.database):
         _silence()
     client, event_name = moment.client, moment.event_name
     payload, origin = moment.payload, moment.origin
-    text = ""
+    text = offer = ""
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
         if not os.path.isdir(origin.cwd) and not _has_consent(app, origin):
-            return ""
+            return "", ""
         can_store = True
         if event_name in _list_reading(client):
             can_store = _read_transcripts(app, client, event_name, payload, origin)
@@ -227,15 +237,63 @@ def _take_records(
         if is_asked and os.path.isdir(origin.cwd):
             # Before a request is stored: it is about what came before it.
             text = _make_text(app, client, origin, payload)
-        for record in records:
-            if can_store:
-                _store_or_spool(app, record)
-                _begin_conversation(app, origin, record)
-            else:  # a person has waited for the store once
+        if moment.kind == PROMPT and event is not None and can_store:
+            can_store, offer = _offer_save(app, moment, event, notice)
+        if can_store:
+            _store_records(app, moment, records)
+        else:  # a person has waited for the store once
+            for record in records:
                 app.spool.add(record)
     if app.left_behind:
-        _leave_at_once(client, event_name, text, notice)
-    return text
+        _leave_at_once(client, event_name, (text, notice, offer))
+    return text, offer
+
+
+def _store_records(app: App, moment: HookMoment, records: Sequence[dict[str, Any]]) -> None:
+    if moment.kind == END:
+        _pause_as_asked(app, moment)
+    for record in records:
+        _store_or_spool(app, record)
+        _begin_conversation(app, moment.origin, record)
+    if moment.kind == TURN_END and app.is_opened:  # else there is nothing new
+        _pause_as_asked(app, moment)
+
+
+def _offer_save(app: App, moment: HookMoment, event: HookEvent, notice: str) -> tuple[bool, str]:
+    """Whether the store can be asked, and what is offered: before this prompt is stored in it."""
+    try:
+        if not app.run(capture.may_have_conversation(app, moment.origin)):
+            return True, ""
+        from holdfast.notices.wording import NOTICE_CHARS
+        from holdfast.usecases import offering
+
+        room = NOTICE_CHARS - (len(notice) + len(BETWEEN) if notice else 0)
+        found = offering.offer_save(app, moment, event, room)
+        return True, app.run(found, OFFER_SECONDS)
+    except Exception as error:
+        _log_failure(error, moment.client.NAME)
+        return not isinstance(error, Unavailable), ""
+
+
+def _pause_as_asked(app: App, moment: HookMoment) -> None:
+    """An agent may have forgotten it, or answered after it; that the answer is saved, too."""
+    client, is_end = moment.client, moment.kind == END
+    try:
+        if not app.run(capture.may_have_conversation(app, moment.origin)):
+            return
+        from holdfast.usecases import stopping
+
+        asked_at = app.run(stopping.find_stop(app, moment.origin))
+        if asked_at is None:
+            return
+        from holdfast.ground.git_process import TimeLimit
+        from holdfast.usecases import conversing
+
+        pause = conversing.pause_as_asked(app, moment.origin, asked_at, is_end=is_end)
+        with _Limit(PAUSE_SECONDS), TimeLimit(GIT_SECONDS):
+            app.run(pause, PAUSE_SECONDS)
+    except Exception as error:
+        _log_failure(error, client.NAME)
 
 
 def _begin_conversation(app: App, origin: HookOrigin, record: dict[str, Any]) -> None:
@@ -265,10 +323,10 @@ def _has_consent(app: App, origin: HookOrigin) -> bool:
         return True
 
 
-def _leave_at_once(client: Client, event_name: str, text: str, notice: str) -> None:
+def _leave_at_once(client: Client, event_name: str, handed: Handed) -> None:
     """Without the interpreter's own end, which waits for every thread."""
-    if text or notice:
-        _answer(client.reply(event_name, text, notice))
+    if any(handed):
+        _answer(client.reply(event_name, *handed))
     for stream in filter(None, (sys.stdout, sys.stderr)):  # None where it is closed
         stream.flush()
     os._exit(0)

@@ -36,6 +36,7 @@ NEWS_BYTES = 1 << 18  # of a transcript that are looked through before a prompt
 UNASKED = "unasked"
 FLAG, SETTINGS = "SHARED_CONTEXT_ENABLED", "settings.json"
 SETTINGS_BYTES = 1 << 20
+CONVERSATION_KEY = '"conversation"'  # of a session's metadata, as JSON has it
 OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
 OWNER_SETTINGS = {"HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER"}
 
@@ -125,6 +126,13 @@ async def is_known(app: App, origin: HookOrigin) -> bool:
     """Whether something of a session was stored, because hooks worked in its folder."""
     store = app.scope.session_store
     return await store.find_last_native(origin.client, origin.native_id) is not None
+
+
+async def may_have_conversation(app: App, origin: HookOrigin) -> bool:
+    """As far as a glance tells. Most sessions have none, and their hooks load nothing for it."""
+    store = app.scope.session_store
+    metadata = await store.find_last_metadata(origin.client, origin.native_id)
+    return metadata is not None and CONVERSATION_KEY in metadata
 
 
 async def has_news(app: App, client: Client, origin: HookOrigin, path: str) -> bool:

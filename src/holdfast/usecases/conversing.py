@@ -17,10 +17,10 @@ from holdfast.clients.opening import get_opening
 from holdfast.clients.setup import find_setup
 from holdfast.conversations.commanding import find_begun
 from holdfast.conversations.errors import ConversationNotFoundError, NoConversationError
-from holdfast.conversations.model import ACTIVE, AgentConfig, Message
+from holdfast.conversations.model import ACTIVE, COMPLETED, PAUSED, AgentConfig, Message
 from holdfast.conversations.service import ConversationService
 from holdfast.conversations.store import FOLDER, ConversationFiles, ConversationPlace
-from holdfast.ground import canonical, files
+from holdfast.ground import canonical, clock, files
 from holdfast.ground.folder import open_folder
 from holdfast.ground.git_commit import commit_paths
 from holdfast.ground.git_repository import find_repository, list_earlier_names
@@ -30,13 +30,15 @@ from holdfast.ground.user_settings import load_user_settings
 from holdfast.sessions import requests
 from holdfast.sessions.changing import CONVERSATION
 from holdfast.sessions.errors import SessionNotFoundError
-from holdfast.usecases import setting_up
+from holdfast.usecases import offering, setting_up
 from holdfast.usecases.catching_up import list_transcripts
 from holdfast.usecases.location import locate_head
 from holdfast.usecases.observing import observe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from holdfast.app import App
     from holdfast.clients.contract import Client, HookOrigin
     from holdfast.clients.setup import SetupPlace
@@ -208,7 +210,8 @@ async def save_conversation(
     if of is None:
         return await service.save_conversation(conversation.id, (), summary=summary, status=status)
     head = locate_head(worktree)
-    return await service.save_conversation(
+    began_at = clock.now()  # what is said from now on may not be in the folder
+    saved = await service.save_conversation(
         conversation.id,
         await gather_messages(app, of),
         summary=summary,
@@ -219,6 +222,26 @@ async def save_conversation(
         client=of.client,
         git_head=head["id"] if head else None,
     )
+    await offering.note_saved(app, of.id, conversation.id, began_at)
+    return saved
+
+
+async def pause_as_asked(
+    app: App, origin: HookOrigin, asked_at: datetime, *, is_end: bool = False
+) -> None:
+    """After the person's command to stop: an agent may forget the call, or answer after it.
+
+    `is_end`: of the session, whose turn may have been interrupted.
+    """
+    session = await app.scope.sessions.find_native_session(origin.client, origin.native_id)
+    if session is None or session.worktree is None:
+        return
+    service = open_conversations(app, session.worktree)
+    known = await find_conversation(app, service, session)
+    if known is None or (is_end and offering.was_saved_after(session, known, asked_at)):
+        return
+    status = COMPLETED if known.status == COMPLETED else PAUSED
+    await save_conversation(app, session.worktree, session, known.id, status=status)
 
 
 def commit_conversation(worktree: str, saved: Saved) -> str | None:

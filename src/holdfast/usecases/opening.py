@@ -11,7 +11,7 @@ from holdfast.clients.opening import get_opening
 from holdfast.clients.setup import find_setup
 from holdfast.conversations.commanding import RESUMED
 from holdfast.errors import InvalidValueError
-from holdfast.ground.frozen import dataclass
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.storage.resumes import Promise, Promises
 from holdfast.usecases import setting_up
 from holdfast.usecases.errors import ClientMissingError
@@ -61,24 +61,32 @@ def _is_installed(client: Client, environment: Mapping[str, str]) -> bool:
     return shutil.which(program, path=environment.get("PATH")) is not None
 
 
-def plan_start(home: str, place: SetupPlace, resumable: Resumable, client: Client) -> Start:
+def plan_start(
+    home: str, place: SetupPlace, resumable: Resumable, client: Client, head: str | None
+) -> Start:
     """The same client goes on with its own session, as long as it has it."""
     opening = get_opening(client.NAME)
     has_hooks = client.NAME in setting_up.list_installed_clients(home)
     session = resumable.session
+    promised = Promise(
+        client.NAME,
+        place.worktree,
+        resumable.id,
+        session=session.id if session else None,
+        head=head,
+    )
     if session is not None and session.native_id and session.client == client.NAME:
         folder = session.worktree or place.worktree
         if opening.has_session(place, session.native_id, None):
             arguments = opening.make_native(session.native_id, folder)
-            own = Promise(client.NAME, folder, resumable.id, session.native_id, is_own=True)
+            own = replace(promised, worktree=folder, native_id=session.native_id, is_own=True)
             return Start(client, tuple(arguments), folder, own, has_hooks)
     native_id = str(uuid.uuid4())
     name = find_installed_command(place, resumable, client)
     body = find_command(name) if name else None
     arguments = opening.make_start(name, body or "", RESUMED, native_id)
-    promised = Promise(
-        client.NAME, place.worktree, resumable.id, native_id if opening.NAMES_SESSION else None
-    )
+    if opening.NAMES_SESSION:
+        promised = replace(promised, native_id=native_id)
     return Start(client, tuple(arguments), place.worktree, promised, has_hooks)
 
 

@@ -17,9 +17,9 @@ from holdfast.conversations.errors import AmbiguousConversationError, Conversati
 from holdfast.conversations.model import AgentConfig
 from holdfast.conversations.resuming import ROOM, Subject, make_block
 from holdfast.conversations.rules import merge_messages
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, NotFound
 from holdfast.ground import clock, git
-from holdfast.ground.frozen import dataclass
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.git_history import count_commits, numstat
 from holdfast.ground.git_past import PastCommits
 from holdfast.ground.git_state import list_uncommitted
@@ -28,6 +28,7 @@ from holdfast.sessions.changing import CONVERSATION
 from holdfast.usecases import continuation, conversing, setting_up
 from holdfast.usecases.location import locate_branch
 from holdfast.usecases.session_titles import find_title
+from holdfast.usecases.transcripts import HEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Resumable:
     status: str
     conversation: Conversation | None = None
     session: Session | None = None  # in which it was active last, where this machine has it
+    head: str | None = None  # what was checked out then, where the caller knows it
 
     @property
     def id(self) -> str:
@@ -109,7 +111,11 @@ async def list_resumables(app: App, worktree: str) -> list[Resumable]:
     moments = await app.scope.sessions.find_last_moments(sessions)
     oldest_first = sorted(sessions, key=lambda session: moments[session.id])
     linked = {session.metadata.get(CONVERSATION): session for session in oldest_first}
-    found = [await _describe_conversation(app, each, linked.get(each.id)) for each in conversations]
+    found = []
+    for each in conversations:
+        # The folder may name a session of another machine: then the last one here goes on with it.
+        session = await conversing.find_session_of(app, each) or linked.get(each.id)
+        found.append(await _describe_conversation(app, each, session))
     for session in sessions:
         is_listed = session.metadata.get(CONVERSATION) in known
         if session.id in continued or is_listed or not session.last_sequence:
@@ -119,10 +125,8 @@ async def list_resumables(app: App, worktree: str) -> list[Resumable]:
 
 
 async def _describe_conversation(
-    app: App, conversation: Conversation, linked: Session | None
+    app: App, conversation: Conversation, session: Session | None
 ) -> Resumable:
-    """`linked`: the last session here that goes on with it. The folder may name one elsewhere."""
-    session = await conversing.find_session_of(app, conversation) or linked
     client = (session.client if session else None) or conversation.client
     last_active = conversation.last_active
     if session is not None:
@@ -304,11 +308,22 @@ async def _compare(
     changes: list[Change] = []
     if client is not None:
         changes += _compare_client(resumable, config, client, place, model)
-    head = resumable.conversation.git_head if resumable.conversation else None
+    head = resumable.head or await find_head(app, resumable)
     last_active = resumable.subject.last_active
     with suppress(HoldfastError):  # a git that does not answer costs these lines only
         changes += await off_loop(_compare_tree, worktree, head, touched, last_active)
     return changes
+
+
+async def find_head(app: App, resumable: Resumable) -> str | None:
+    """What was checked out when it was left: by the hooks, else by the last save."""
+    session = resumable.session
+    if session is not None and session.client and session.native_id:
+        state, _ = await app.scope.session_store.find_capture(session.client, session.native_id)
+        noted = state.get(HEAD) or {}
+        if noted.get("id"):
+            return str(noted["id"])
+    return resumable.conversation.git_head if resumable.conversation else None
 
 
 async def _find_config(app: App, worktree: str, resumable: Resumable) -> AgentConfig:
@@ -417,14 +432,28 @@ async def keep_promise(
 
     None where that is gone meanwhile.
     """
-    known = await list_resumables(app, worktree)
-    found = next((each for each in known if each.id == promise.subject), None)
-    if found is None:
+    try:
+        found = await _find_promised(app, worktree, promise)
+    except NotFound:
         return None
     resume = await prepare(app, worktree, found, client, model=model, is_own=promise.is_own)
     if not promise.is_own:
         await _begin_successor(app, worktree, found, origin)
     return resume.text
+
+
+async def _find_promised(app: App, worktree: str, promise: Promise) -> Resumable:
+    """As it was left: a client that goes on with its own session has begun the next one already."""
+    sessions = app.scope.sessions
+    session = await sessions.get_session(promise.session) if promise.session else None
+    if session is not None and promise.subject == session.id:
+        moments = await sessions.find_last_moments([session])
+        found = await _describe_session(app, session, moments[session.id])
+    else:
+        service = conversing.open_conversations(app, worktree)
+        conversation = await service.get_conversation(promise.subject)
+        found = await _describe_conversation(app, conversation, session)
+    return replace(found, head=promise.head)
 
 
 async def _begin_successor(

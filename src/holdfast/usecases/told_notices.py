@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from holdfast.clients import find_client
 from holdfast.clients.contract import PROMPT
+from holdfast.conversations import offering
 from holdfast.ground import clock
 from holdfast.ground.frozen import asdict, dataclass
 from holdfast.notices import model, store
@@ -25,6 +26,8 @@ REASONS = {
     model.NEW_DEPENDENCY: "{term} is a new dependency",
     model.COMMAND: "it is about the command {term}",
     model.WORDS: "it is about {term}",
+    offering.PAUSE: "the user seemed to stop",
+    offering.REMINDER: "{term} requests were not saved",
 }
 
 

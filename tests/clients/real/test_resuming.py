@@ -14,6 +14,7 @@ from tests.clients.real.conftest import find_commands, wants_newest
 from tests.rig.installed import Installed
 from tools.clients.machine import Machine, Started
 from tools.clients.programs import PROGRAMS
+from tools.clients.programs.contract import Program
 from tools.clients.sandbox import Sandbox
 from tools.clients.terminal import SIZE, Terminal
 
@@ -25,7 +26,7 @@ ROUTES = {
     "six from Codex": ("codex", "opencode", "gemini", "claude", "opencode", "codex", "claude"),
 }
 BEGINNING, END = "[RESUMED CONVERSATION]", "[END RESUMED CONTEXT]"
-TITLE = "webhook retry"
+CONTINUED = "Continued."
 
 
 class Traveller:
@@ -41,17 +42,20 @@ class Traveller:
         script = [{"answers": [{"text": answer}]}]
         return self.machine.run(PROGRAMS[client], request, script)
 
-    def resume(self, client: str, words: str, request: str) -> Terminal:
-        """Type `holdfast resume`, see the client answer, and ask it for something."""
+    def resume(self, client: str, words: str, request: str, shown: str) -> Terminal:
+        """Type `holdfast resume`, wait until the client shows this, and ask it for something."""
         script = [
             {"when": request, "answers": [{"text": f"Done: {request}"}]},
-            {"answers": [{"text": "Continued."}]},
+            {"answers": [{"text": CONTINUED}]},
         ]
-        return ResumedTerminal(self, client, script, words, request)
+        terminal = ResumedTerminal(self, client, script, words)
+        terminal.wait_for(shown)
+        terminal.say(request, f"Done: {request}")
+        return terminal
 
 
 class ResumedTerminal(Terminal):
-    def __init__(self, traveller: Traveller, client: str, script: Any, words: str, request: str):
+    def __init__(self, traveller: Traveller, client: str, script: Any, words: str):
         self.machine = traveller.machine
         self.program = PROGRAMS[client]
         folder = self.machine.make_conversation(script)
@@ -68,8 +72,6 @@ class ResumedTerminal(Terminal):
             f"holdfast resume {words} --in {client}",
             environment=environment,
         )
-        self.wait_for("Continued.")
-        self.say(request, f"Done: {request}")
 
     def _write_aliases(self, folder: Path, url: str, path: str) -> None:
         """The client with what points it at the model, as a person's alias has it."""
@@ -104,7 +106,7 @@ def test_a_conversation_goes_on_in_every_other_client(route: tuple[str, ...], tr
     traveller.ask(first, request, "There are 8 attempts.")
     for number, client in enumerate(others):
         asked = f"Hop {number}: wait 30 seconds in {client}."
-        terminal = traveller.resume(client, "webhooks retry", asked)
+        terminal = traveller.resume(client, "webhooks retry", asked, CONTINUED)
         block = find_block(terminal.started)
         assert request in block
         assert block.count(END) == 1
@@ -115,3 +117,25 @@ def test_a_conversation_goes_on_in_every_other_client(route: tuple[str, ...], tr
     assert conversation["title"].startswith("webhooks retry")
     saved = traveller.holdfast.read("conversation", "save", conversation["id"])
     assert saved["conversation"]["message_count"] >= 2 * len(route)
+
+
+def test_the_same_client_goes_on_in_its_own_session_and_is_told_what_has_changed(
+    program: Program, traveller: Traveller
+):
+    client = program.client
+    traveller.ask(client, "Retry webhooks, at most 8 attempts.", "There are 8 attempts.")
+    native_id = program.find_native_id(traveller.machine.home)
+    traveller.machine.commit("Wait longer")
+
+    asked = "Now wait 30 seconds."
+    terminal = traveller.resume(client, "webhooks", asked, "There are 8 attempts.")
+    terminal.quit()
+
+    texts = [text for _, text in terminal.started.requests[0]["texts"]]
+    (block,) = [text for text in texts if BEGINNING in text]
+    assert "1 commit since" in block
+    assert "There are 8 attempts." not in block
+    for said in ("Retry webhooks, at most 8 attempts.", "There are 8 attempts.", asked):
+        assert sum(said in text for text in texts if text != block) == 1
+    assert program.find_native_id(traveller.machine.home) == native_id
+    assert {each["native_id"] for each in traveller.holdfast.list_sessions()} == {native_id}

@@ -129,6 +129,20 @@ def test_the_text_has_the_last_messages_and_what_has_changed(cli: Call, work: Wo
     assert "Give up after 8 attempts." in text
     assert "- 1 commit since " in text
     assert "- 1 uncommitted file: README.md." in text
+    assert "HOLDFAST implementation" not in text  # it would say nothing more
+
+
+def test_what_only_the_document_has_follows_the_block(cli: Call):
+    session = say(cli, "webhook retry", "Retry webhooks.")
+    begin(cli)
+    assert cli("session", "state", session, "--set", '{"next_steps": ["call the bank"]}').code == 0
+
+    block, _, document = cli("resume", "retry", "--print").out.partition("[END RESUMED CONTEXT]")
+
+    assert "Retry webhooks." in block
+    assert "Last session: coder" in document
+    assert "call the bank" in document
+    assert "Retry webhooks." not in document
 
 
 def test_a_deleted_file_and_a_commit_that_is_gone_are_named(cli: Call, work: Work, project: Path):
@@ -265,6 +279,28 @@ def test_a_conversation_of_another_machine_begins_a_session(
         begun = app.run(app.scope.sessions.find_native_session("claude", native))
     assert begun is not None
     assert begun.metadata["conversation"] == id_
+
+
+def test_a_client_that_has_gone_on_already_is_told_what_has_changed_since_it_was_left(
+    cli: Call, project: Path
+):
+    old = say(cli, "webhook retry", "Retry webhooks.")
+    with App() as app:
+        going_on = app.scope.sessions.resume_session(
+            old, client="gemini", native_id=NATIVE, apart=True
+        )
+        assert app.run(going_on).resumed_from == old
+    head = Work(project).git("rev-parse", "HEAD").strip()
+    Work(project).commit("More")
+    Promises(os.environ["HOLDFAST_HOME"]).add(
+        Promise("gemini", str(project), old, NATIVE, is_own=True, session=old, head=head)
+    )
+    given = {"session_id": NATIVE, "cwd": str(project), "prompt": "Go on."}
+
+    answer = fire("gemini", "BeforeAgent", payload("gemini", "BeforeAgent", **given))
+
+    assert "[RESUMED CONVERSATION]" in answer.out
+    assert "1 commit since" in answer.out
 
 
 def test_what_is_gone_meanwhile_leaves_the_start_as_it_always_is(cli: Call, project: Path):

@@ -53,9 +53,11 @@ CALL_ID_META = "claudecode/toolUseId"
 CALL_EVENT = "PreToolUse"
 NATIVE_ID_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 RESUMES_SILENTLY = False
+STOP_COMMAND = "/workspace.stop-conversation"
 PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
 
 
+ENTRYPOINT, HEADLESS = "CLAUDE_CODE_ENTRYPOINT", "sdk-cli"
 NOTIFICATION = "task-notification"  # a command in the background has ended; no person wrote it
 # With any of these a command that is not reported as an error may have ended with any code.
 UNKNOWN_OUTCOME = ("returnCodeInterpretation", "backgroundTaskId", "interrupted")
@@ -86,8 +88,13 @@ def describe_outcome(tool: object, response: object) -> dict[str, Any]:
     return {"exit_code": 0}
 
 
-def reply(event_name: str, text: str, notice: str = "") -> str:
-    return reply_in_common(event_name, text, notice)
+def is_headless(payload: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
+    """It names how it was started to every hook."""
+    return environment.get(ENTRYPOINT) == HEADLESS
+
+
+def reply(event_name: str, text: str, notice: str = "", offer: str = "") -> str:
+    return reply_in_common(event_name, text, notice, offer)
 
 
 def name_project(folder: str) -> str:

@@ -262,7 +262,7 @@ class ClaudeReading(TranscriptReading):
             return super().run()
         own = self._find_own_start()
         if own is None:
-            return Batch([], self.page.make_cursor(self.state), has_more=True)
+            return Batch([], self.page.make_cursor(self.state), has_more=self.page.has_more)
         origin = self._find_origin(own) if own else None
         self.state = {"own": own, "forked_from": origin} if origin else {"own": own}
         if own < self.page.start:
@@ -271,11 +271,16 @@ class ClaudeReading(TranscriptReading):
         return super().run()
 
     def _find_own_start(self) -> int | None:
-        """Where the copied part of a fork ends; 0 without one, None where it may go on."""
+        """Where the copied part of a fork ends; 0 without one, None where it may go on.
+
+        Nothing is known as long as no message is written: a fork begins with other lines.
+        """
         known = as_object(self.state.get("probe"))
         own: int = known.get("own", 0)
         first = known.get("first")
+        has_begun = bool(known.get("has_begun"))
         for offset, line in self.page.list_lines():
+            has_begun = has_begun or self.is_wanted(line)
             turn = self._find_turn(line)
             first = first or turn
             if turn and first and turn[0] != first[0]:
@@ -283,8 +288,8 @@ class ClaudeReading(TranscriptReading):
             if turn and turn != first:  # another turn with the same id
                 own = offset
         may_go_on = first is not None or self.page.start < PROBE_BYTES
-        if may_go_on and self.page.has_more:
-            self.state["probe"] = {"first": first, "own": own}
+        if not has_begun or (may_go_on and self.page.has_more):
+            self.state["probe"] = {"first": first, "own": own, "has_begun": has_begun}
             return None
         return own
 

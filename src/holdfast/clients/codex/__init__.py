@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from holdfast.clients.contract import (
     CALL,
     END,
@@ -14,6 +16,7 @@ from holdfast.clients.contract import (
     parse_common,
     reply_in_common,
 )
+from holdfast.errors import HoldfastError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,10 +61,13 @@ CALL_ID_META = None
 CALL_EVENT = None
 NATIVE_ID_VARIABLE = None
 RESUMES_SILENTLY = False
+STOP_COMMAND = "$workspace-stop"
 PROJECT_VARIABLE = None
 
 
 PATCH_TOOL, PATCH = "apply_patch", "patch"
+HEADLESS = b'"source":"exec"'
+FIRST_BYTES = 4096  # of a transcript, which says at once how it was begun
 
 
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
@@ -79,5 +85,20 @@ def _name_patch(parts: dict[str, Any]) -> None:
         parts["input"] = {**rest, PATCH: given["command"]}
 
 
-def reply(event_name: str, text: str, notice: str = "") -> str:
-    return reply_in_common(event_name, text, notice)
+def is_headless(payload: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
+    """Its transcript names how the session was begun."""
+    from holdfast.ground import files  # not with every hook
+
+    path = payload.get("transcript_path")
+    try:
+        fd = files.open_regular(str(path), os.O_RDONLY)
+        try:
+            return HEADLESS in os.read(fd, FIRST_BYTES).replace(b": ", b":")
+        finally:
+            os.close(fd)
+    except (OSError, ValueError, HoldfastError):
+        return False
+
+
+def reply(event_name: str, text: str, notice: str = "", offer: str = "") -> str:
+    return reply_in_common(event_name, text, notice, offer)

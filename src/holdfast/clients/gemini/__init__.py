@@ -46,6 +46,7 @@ CALL_ID_META = None
 CALL_EVENT = None
 NATIVE_ID_VARIABLE = None
 RESUMES_SILENTLY = True
+STOP_COMMAND = "/workspace.stop-conversation"
 PROJECT_VARIABLE = None
 
 
@@ -156,9 +157,14 @@ def _strip_context(text: str) -> str:
     return text.rstrip("\n")
 
 
-def reply(event_name: str, text: str, notice: str = "") -> str:
+def reply(event_name: str, text: str, notice: str = "", offer: str = "") -> str:
     lines = [_mark_quotation(line) for line in text.split("\n")]
-    return reply_in_common(event_name, "\n".join(lines), notice)
+    return reply_in_common(event_name, "\n".join(lines), notice, offer)
+
+
+def is_headless(payload: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
+    """It does not say."""
+    return False
 
 
 def _mark_quotation(line: str) -> str:

@@ -51,6 +51,7 @@ CALL_ID_META = None
 CALL_EVENT = None
 NATIVE_ID_VARIABLE = None
 RESUMES_SILENTLY = True
+STOP_COMMAND = "/workspace.stop-conversation"
 PROJECT_VARIABLE = None
 
 
@@ -58,11 +59,24 @@ def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
     return parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS, keys=KEYS)
 
 
-def reply(event_name: str, text: str, notice: str = "", session_id: str | None = None) -> str:
-    """What the plugin reads: our text, a notice, and the session that calls of our tools mean."""
+def is_headless(payload: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
+    """It does not say."""
+    return False
+
+
+def reply(
+    event_name: str,
+    text: str,
+    notice: str = "",
+    offer: str = "",
+    session_id: str | None = None,
+) -> str:
+    """What the plugin reads: what is for the model, and the session that calls of ours mean."""
     answer = {"text": text}
     if notice:
         answer["notice"] = notice
+    if offer:
+        answer["offer"] = offer
     if session_id is not None:
         answer["session_id"] = session_id
     return json.dumps(answer, ensure_ascii=False)

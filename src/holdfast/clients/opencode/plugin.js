@@ -171,6 +171,7 @@ function makeSessions(directory, findParent) {
     if (typeof answer.notice === "string" && answer.notice) {
       actor.notices = [...(actor.notices ?? []), answer.notice]
     }
+    if (typeof answer.offer === "string" && answer.offer) session.offer = answer.offer
     if (typeof answer.session_id === "string") session.ours = answer.session_id
     if (typeof answer.text !== "string" || !answer.text) return
     session.text = answer.text
@@ -194,6 +195,7 @@ function makeSessions(directory, findParent) {
     const source = session.source
     session.source = undefined
     session.answer = undefined
+    session.offer = undefined // it was about the prompt before
     if (source) await limit(queue, TEXT_MS)
     session.asked = send(session, "chat.message", {
       prompt_id: message.id,
@@ -216,6 +218,7 @@ function makeSessions(directory, findParent) {
     session.asked = undefined
     if (session.text && !session.parent) system.push(session.text)
     system.push(...(session.notices ?? []))
+    if (session.offer && !session.parent) system.push(session.offer)
   }
 
   // A call of one of our tools means the session that it is made in.

@@ -56,7 +56,8 @@ def command(
         resume = app.run(resuming.prepare(app, worktree, found, chosen, place=place))
         return Output(_to_data(resume, None), resume.text, found.notes)
     target = opening.choose_client(found, client, os.environ)
-    start = opening.plan_start(app.settings.home, place, found, target)
+    head = app.run(resuming.find_head(app, found))
+    start = opening.plan_start(app.settings.home, place, found, target, head)
     resume = app.run(
         resuming.prepare(app, worktree, found, target, place=place, is_own=start.is_own)
     )
