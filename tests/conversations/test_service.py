@@ -13,6 +13,7 @@ from holdfast.conversations.errors import (
     ReadOnlyConversationError,
 )
 from holdfast.conversations.model import COMPLETED, PAUSED, WRITTEN, Message
+from holdfast.conversations.rules import SUMMARY_CHARS, TITLE_CHARS
 from holdfast.conversations.service import ConversationService
 from holdfast.conversations.store import FOLDER, ConversationFiles, ConversationPlace
 from holdfast.errors import InvalidValueError
@@ -161,6 +162,21 @@ async def test_no_secret_is_written_wherever_it_stands(
     assert by_rule.conversation.context_summary.startswith("use ")
     assert written.conversation.context_summary.startswith("About ")
     assert written.conversation.summary_by == WRITTEN
+
+
+async def test_a_text_of_full_length_with_a_secret_is_kept_although_its_mask_is_longer(
+    service: ConversationService,
+):
+    short = "AKIA" + "".join(random.Random(7).choices(string.ascii_uppercase, k=16))
+    title = f"{short} " + "x" * (TITLE_CHARS - len(short) - 1)
+    summary = f"{short} " + "y" * (SUMMARY_CHARS - len(short) - 1)
+
+    made = await service.create_conversation("debug", title)
+    saved = await service.save_conversation(made.id, (), summary=summary)
+
+    assert len(made.title) == TITLE_CHARS
+    assert len(saved.conversation.context_summary) == SUMMARY_CHARS
+    assert short not in made.title + saved.conversation.context_summary
 
 
 async def test_a_second_save_adds_what_is_new_and_keeps_what_it_is_not_told(

@@ -192,3 +192,7 @@ def test_a_file_is_removed_also_where_it_is_missing(tmp_path: Path):
             folder.remove("inner")
 
         assert folder.list_names() == ["inner"]
+
+
+def test_below_a_root_that_is_missing_no_folder_is_found(tmp_path: Path):
+    assert open_folder(str(tmp_path / "gone"), "data") is None

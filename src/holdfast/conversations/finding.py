@@ -23,7 +23,10 @@ _WORD = compile_later(r"[^\W_]+")
 
 @dataclass(frozen=True)
 class Entry:
-    """Something that can be found: by its title, by what it is about, or by any text in it."""
+    """Something that can be found: by its title, by what it is about, or by any text in it.
+
+    Of a long text it is enough to have those of the words in it that are looked for.
+    """
 
     id: str
     title: str
@@ -71,13 +74,13 @@ def choose(found: Sequence[RankedEntry]) -> str | None:
 def _score(words: Sequence[str], entry: Entry) -> float:
     """Zero where one word is missing."""
     title, about = (set(_WORD.findall(part.casefold())) for part in (entry.title, entry.about))
-    text = entry.text.casefold()
+    text, title_text = entry.text.casefold(), entry.title.casefold()
     total = 0.0
     for word in words:
         best = max(
             _match(word, title) * TITLE,
             _match(word, about) * ABOUT,
-            TEXT if word in text else 0,
+            TEXT if word in text or word in title_text else 0,
         )
         if not best:
             return 0.0

@@ -58,6 +58,7 @@ class Conversation:
     is_shared: bool = False  # in the repository, not in the data folder
     others: Mapping[str, Any] = field(default_factory=dict)  # keys that we do not know
     problem: str | None = None  # why it may only be read
+    conflict: str | None = None  # what git could not merge, and how it is read until it is saved
 
     @property
     def subject(self) -> str:
@@ -121,6 +122,7 @@ class Saved:
     conversation: Conversation
     added: int
     paths: tuple[str, ...]
+    kept: str | None = None  # where both sides are that git could not merge
 
     @property
     def subject(self) -> str:

@@ -19,8 +19,10 @@ RULE_SUMMARY_CHARS = 300
 NO_SLUG = "untitled"
 
 _TYPE = compile_later(r"[a-z0-9][a-z0-9_]{0,29}")
-_FOLDER = compile_later(r"(\d{3,})-([a-z0-9][a-z0-9_]{0,29})-([a-z0-9][a-z0-9-]*)")
+# Behind its type a person may have renamed it, with any letters but no sign that a shell reads.
+_FOLDER = compile_later(r"(\d{3,})-([a-z0-9][a-z0-9_]{0,29})-(\w[\w. -]*)")
 _DATE = compile_later(r"\d{4}-\d{2}-\d{2}")
+_DEVICE = compile_later(r"con|prn|aux|nul|(com|lpt)\d")
 _NO_LETTER = compile_later(r"[^a-z0-9]+")
 
 
@@ -32,13 +34,25 @@ def check_type(value: object) -> str:
     if not isinstance(value, str) or not _TYPE.fullmatch(value):
         problem = "is not a type: small letters, digits and underscores, at most 30"
         raise InvalidValueError("Type", value, problem)
+    if _DEVICE.fullmatch(value):
+        raise InvalidValueError(
+            "Type", value, "names a device on Windows: no file can be called so"
+        )
     return value
+
+
+def clean_title(text: str) -> str:
+    """What somebody else wrote as one: on one line, without what a reader cannot see."""
+    return cut(_make_line(text), TITLE_CHARS)
+
+
+def _make_line(text: str) -> str:
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def check_title(value: object) -> str:
     """On one line, without what a reader cannot see."""
-    words = "".join(sign if sign.isprintable() else " " for sign in str(value)).split()
-    title = " ".join(words)
+    title = _make_line(str(value))
     if not title:
         raise InvalidValueError("Title", value, "is empty; say what it is about")
     if len(title) > TITLE_CHARS:
@@ -71,6 +85,12 @@ def make_name(existing: Iterable[str], type_: str, title: str) -> str:
     """The folder of a new one: the next number of its day."""
     numbers = [int(found[1]) for found in map(_FOLDER.fullmatch, existing) if found]
     return f"{max(numbers, default=0) + 1:03}-{type_}-{make_slug(title)}"
+
+
+def order_id(id_: str) -> tuple[str, int, str]:
+    """By day and number; the thousandth of a day comes after the one before it."""
+    date, _, name = id_.partition("/")
+    return date, int(name.partition("-")[0]), name
 
 
 def is_date(name: str) -> bool:

@@ -7,11 +7,12 @@ from collections.abc import Collection, Sequence
 
 from holdfast.conversations import rules
 from holdfast.conversations.errors import AmbiguousConversationError, ConversationNotFoundError
-from holdfast.conversations.finding import Entry, choose, rank
+from holdfast.conversations.finding import Entry, choose, list_words, rank
 from holdfast.conversations.model import COMPLETED, Conversation, History, Message, Saved
 from holdfast.ground import clock
 from holdfast.ground.frozen import replace
 from holdfast.ground.off_loop import off_loop
+from holdfast.ground.text import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class ConversationService:
     async def create_conversation(self, type_: str, title: str, **facts: Any) -> Conversation:
         """A folder with its document. `facts`: the session, its client and its configuration."""
         now = clock.now()
-        checked = rules.check_title(self.mask.mask_text(title))
+        rules.check_title(title)
+        checked = rules.clean_title(self.mask.mask_text(title))  # a mask may be longer
         new = Conversation("", rules.check_type(type_), checked, now, now, **facts)
         text = f"# {checked}\n\n{new.type}, {now:%Y-%m-%d}\n"
         return await off_loop(self.files.create, new, text)
@@ -73,23 +75,27 @@ class ConversationService:
         self, query: str, *, limit: int = LIST_LIMIT
     ) -> list[Conversation]:
         """By title, type, summary and what was said, the best first."""
-        entries = await off_loop(self._list_entries)
+        entries = await off_loop(self._list_entries, query)
         found = await off_loop(rank, query, entries)
         return [self.files.read(each.id) for each in found[:limit]]
 
-    def _list_entries(self) -> list[Entry]:
+    def _list_entries(self, query: str) -> list[Entry]:
+        said, _ = self.files.find_said(list_words(query))
         entries = []
         for place, id_ in self.files.list_ids():
             conversation = self.files.read_at(place, id_)
-            said = self.files.read_history(id_).messages
             about = f"{conversation.type} {conversation.context_summary}"
-            text = "\n".join(message.content for message in said)
-            entries.append(Entry(id_, conversation.title, about, text))
+            words = " ".join(said.get(id_, ()))
+            entries.append(Entry(id_, conversation.title, about, words))
         return entries
+
+    async def find_said(self, query: str) -> tuple[dict[str, list[str]], int]:
+        """Which words of a query were said where, and in how many nothing was looked for."""
+        return await off_loop(self.files.find_said, list_words(query))
 
     async def choose_conversation(self, words: str) -> Conversation:
         """The one that is meant by id or by words; never a guess."""
-        entries = await off_loop(self._list_entries)
+        entries = await off_loop(self._list_entries, words)
         found = [Entry(entry.id, entry.id) for entry in entries if words == entry.id]
         ranked = rank(words, found or entries)
         chosen = choose(ranked)
@@ -114,9 +120,14 @@ class ConversationService:
 
         Secrets are masked.
         """
-        written = None if summary is None else rules.check_summary(self.mask.mask_text(summary))
+        written = None
+        if summary is not None:
+            masked_summary = self.mask.mask_text(rules.check_summary(summary))
+            written = cut(masked_summary, rules.SUMMARY_CHARS)  # a mask may be longer
         masked = [self._mask_message(message) for message in messages]
         known = {name: value for name, value in facts.items() if value is not None}
+        if "files" in known:  # one that is masked names no file any more
+            known["files"] = tuple(filter(self._is_harmless, known["files"]))
 
         def change(
             before: Conversation, history: History
@@ -126,6 +137,9 @@ class ConversationService:
             return replace(after, **known), masked
 
         return await off_loop(self.files.update, id_, change)
+
+    def _is_harmless(self, name: str) -> bool:
+        return self.mask.mask_text(name) == name
 
     def _mask_message(self, message: Message) -> Message:
         return replace(message, content=self.mask.mask_text(message.content))

@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from holdfast.conversations import document, rules
 from holdfast.conversations.errors import ConversationNotFoundError, ReadOnlyConversationError
 from holdfast.conversations.model import Conversation, History, Message, Saved
-from holdfast.errors import InvalidValueError
-from holdfast.ground import clock, files
+from holdfast.errors import InvalidValueError, StoreUnreachableError
+from holdfast.ground import canonical, clock, files, jsonl
 from holdfast.ground.errors import PathOutsideError
 from holdfast.ground.folder import Folder, open_folder
 from holdfast.ground.frozen import dataclass, replace
@@ -35,10 +35,12 @@ FOLDER, ARCHIVE, SESSION = "conversations", "archive", ".session"
 METADATA, MESSAGES = "session.json", "messages.jsonl"
 METADATA_BYTES = 1 << 20
 MESSAGES_BYTES = 256 << 20
+SEARCHED_BYTES = 256 << 20  # of all histories together
 HEADING_BYTES = 1_000
 TEMPORARY = ".holdfast-*.tmp"
+RECOVERED = jsonl.RECOVERED_FOLDER
 IGNORED = f"{SESSION}/\n{TEMPORARY}\n"
-TRACKED = f"{TEMPORARY}\n"
+TRACKED = f"{RECOVERED}/\n{TEMPORARY}\n"
 ATTRIBUTES = f"{MESSAGES} text eol=lf merge=union\n"
 
 
@@ -49,6 +51,10 @@ class ConversationPlace:
     root: str
     folder: str
     is_shared: bool
+
+    @property
+    def archived(self) -> ConversationPlace:
+        return replace(self, folder=f"{self.folder}/{ARCHIVE}")
 
     def open(self, *steps: str, create: bool = False) -> Folder | None:
         is_private = not self.is_shared or SESSION in steps
@@ -77,7 +83,10 @@ class ConversationFiles:
         if place.is_shared:
             self._prepare(place)
         with _opened(place.open(date, create=True)) as day, day.locked():
-            name = rules.make_name(day.list_names(), conversation.type, conversation.title)
+            # No id is given twice, in whichever place, archived or not: sessions name them.
+            places = [*self.places, *(each.archived for each in self.places)]
+            known = [name for each in places for name in _list_names(each, date)]
+            name = rules.make_name(known, conversation.type, conversation.title)
             day.make_folder(name)
         made = replace(conversation, id=f"{date}/{name}", is_shared=place.is_shared)
         with _opened(place.open(date, name)) as folder:
@@ -88,12 +97,8 @@ class ConversationFiles:
 
     def list_ids(self) -> list[tuple[ConversationPlace, str]]:
         """The newest first, by their names alone."""
-        found = []
-        for place in self.places:
-            for date in filter(rules.is_date, _list_names(place)):
-                names = filter(rules.split_name, _list_names(place, date))
-                found += [(place, f"{date}/{name}") for name in names]
-        return sorted(found, key=lambda each: each[1], reverse=True)
+        found = [(place, id_) for place in self.places for id_ in _list_ids(place)]
+        return sorted(found, key=lambda each: rules.order_id(each[1]), reverse=True)
 
     def read(self, id_: str) -> Conversation:
         place = self._find_place(id_)
@@ -129,6 +134,25 @@ class ConversationFiles:
         folder = place.find_path(id_, SESSION)
         return _find_stamp(folder, METADATA), _find_stamp(folder, MESSAGES)
 
+    def find_said(self, words: Sequence[str]) -> tuple[dict[str, list[str]], int]:
+        """Which of the words were said in which conversation, and how many were not looked at.
+
+        The newest are, as far as the room reaches: what is searched must not grow without end.
+        """
+        said: dict[str, list[str]] = {}
+        room, left_out = SEARCHED_BYTES, 0
+        for place, id_ in self.list_ids() if words else ():
+            try:
+                data = _read_file(place, id_, MESSAGES, min(room, MESSAGES_BYTES)) or b""
+            except PathOutsideError:
+                continue
+            except InvalidValueError:
+                left_out += 1
+                continue
+            room -= len(data)
+            said[id_] = document.find_words(data, words)
+        return said, left_out
+
     def has_history(self, id_: str) -> bool:
         place = self._find_place(id_)
         return MESSAGES in _list_names(place, *id_.split("/"), SESSION)
@@ -136,8 +160,12 @@ class ConversationFiles:
     def update(self, id_: str, change: Change) -> Saved:
         """Compare and replace in one step: `change` gets what is there now, under the lock."""
         place = self._find_place(id_)
-        opened = _opened(place.open(*id_.split("/"), SESSION, create=True))
-        with opened as session, session.locked():
+        # Only `.session` is made: a folder that was archived meanwhile is not begun again.
+        with (
+            _opened(place.open(*id_.split("/"))) as folder,
+            _opened(folder.open(SESSION, create=True, is_private=True)) as session,
+            session.locked(),
+        ):
             known = session.find(MESSAGES, max_bytes=MESSAGES_BYTES)
             before = _read(place, id_)
             if before.problem:
@@ -146,8 +174,9 @@ class ConversationFiles:
             new = rules.leave_out_known(document.list_ids(known), messages)
             if new:
                 session.replace(MESSAGES, document.add_messages(known, new))
-            session.replace(METADATA, document.to_bytes(after))
-        return Saved(after, len(new), self._list_paths(place, after))
+            kept = _keep_sides(session) if before.conflict else None
+            session.replace(METADATA, document.to_bytes(replace(after, conflict=None)))
+        return Saved(after, len(new), self._list_paths(place, after), kept)
 
     def erase(self, message_ids: Collection[str], now: datetime) -> list[str]:
         """The contents of some messages, wherever they were saved; that they were there stays.
@@ -155,7 +184,9 @@ class ConversationFiles:
         Returns the files in a repository that held them, because git may keep what they were.
         """
         wanted = frozenset(message_ids)
-        held = [each for each in self.list_ids() if _erase(*each, wanted, now)]
+        places = [*self.places, *(place.archived for place in self.places)]
+        known = [(place, id_) for place in places for id_ in _list_ids(place)]
+        held = [each for each in known if _erase(*each, wanted, now)]
         return [
             os.path.join(place.find_path(id_), SESSION, MESSAGES)
             for place, id_ in held
@@ -232,6 +263,24 @@ def _find_stamp(folder: str, name: str) -> Stamp:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
+def _list_ids(place: ConversationPlace) -> list[str]:
+    found = []
+    for date in filter(rules.is_date, _list_names(place)):
+        found += [f"{date}/{name}" for name in filter(rules.split_name, _list_names(place, date))]
+    return found
+
+
+def _keep_sides(session: Folder) -> str | None:
+    """What git could not merge, as it is, beside the file that is written in its place."""
+    data = session.find(METADATA, max_bytes=METADATA_BYTES)
+    if data is None:
+        return None
+    name = f"{METADATA}.{canonical.sha256(data).hex()[:16]}"
+    with _opened(session.open(RECOVERED, create=True)) as recovered:
+        recovered.replace(name, data)
+    return os.path.join(session.path, RECOVERED, name)
+
+
 def _erase(place: ConversationPlace, id_: str, message_ids: frozenset[str], now: datetime) -> bool:
     """Also from the summary that was made of them. A link leads to nothing that we wrote."""
     try:
@@ -257,6 +306,10 @@ def _erase_in(
     if not before.problem:
         said = document.read_history(rest).messages
         session.replace(METADATA, document.to_bytes(rules.update(before, said, summary=None)))
+    with _opened_if(session.open(RECOVERED)) as recovered:
+        if recovered is not None:
+            for name in recovered.list_names():
+                recovered.remove(name)
     return True
 
 
@@ -293,8 +346,8 @@ def _read_heading(place: ConversationPlace, id_: str) -> tuple[str, datetime]:
     except (PathOutsideError, InvalidValueError):
         data = None
     first = (data or b"").decode("utf-8", "replace").partition("\n")[0]
-    heading = first.removeprefix("# ").strip() if first.startswith("# ") else ""
-    return heading[: rules.TITLE_CHARS] or words, made_at
+    heading = first.removeprefix("# ") if first.startswith("# ") else ""
+    return rules.clean_title(heading) or words, made_at
 
 
 def _parse_day(date: str) -> datetime:
@@ -307,7 +360,9 @@ def _parse_day(date: str) -> datetime:
 
 @contextlib.contextmanager
 def _opened(folder: Folder | None) -> Iterator[Folder]:
-    assert folder is not None
+    if folder is None:
+        cause = "another program has removed or moved a folder of it meanwhile"
+        raise StoreUnreachableError(FOLDER, cause, "Try again.")
     with folder:
         yield folder
 

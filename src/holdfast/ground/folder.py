@@ -38,7 +38,18 @@ class Folder:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        os.close(self._fd)
+        with contextlib.suppress(OSError):  # only read by this descriptor: it loses nothing
+            os.close(self._fd)
+
+    def open(self, name: str, *, create: bool = False, is_private: bool = False) -> Folder | None:
+        """A folder in this one; None where it is missing and not to be made."""
+        is_private = is_private or self.is_private
+        with self._translate_errors(name):
+            try:
+                fd = _step(self._fd, name, create, 0o700 if is_private else 0o755)
+            except FileNotFoundError:
+                return None
+        return Folder(self._path_to(name), fd, is_private=is_private)
 
     def find(self, name: str, *, max_bytes: int) -> bytes | None:
         """A regular file's bytes, or None where it is missing."""
@@ -91,8 +102,13 @@ class Folder:
 
     def make_folder(self, name: str) -> None:
         """A new one; raises FileExistsError where the name is taken."""
-        os.mkdir(name, 0o700 if self.is_private else 0o755, dir_fd=self._fd)
-        files.sync_folder(self._fd)
+        try:
+            os.mkdir(name, 0o700 if self.is_private else 0o755, dir_fd=self._fd)
+            files.sync_folder(self._fd)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            raise files.translate(error, self._path_to(name)) from error
 
     def move(self, name: str, to: Folder) -> None:
         """Into another folder of the same file system; refused where the name is taken there."""
@@ -125,7 +141,8 @@ class Folder:
             yield
         finally:
             # Not by closing: a forked child would hold the lock.
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def _try_lock(self) -> bool:
         with _refuse_links(self.path):
@@ -159,11 +176,11 @@ def open_folder(
         try:
             fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             for step in steps:
-                inner = _step(fd, step, create, 0o700 if is_private else 0o755)
-                os.close(fd)
-                fd = inner
+                outer, fd = fd, _step(fd, step, create, 0o700 if is_private else 0o755)
+                os.close(outer)
         except FileNotFoundError:
-            os.close(fd)
+            if fd >= 0:
+                os.close(fd)
             return None
         except BaseException:
             if fd >= 0:

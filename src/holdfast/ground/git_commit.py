@@ -21,6 +21,9 @@ def commit_paths(root: str, paths: Sequence[str], message: str) -> str | None:
     there = [path for path in paths if os.path.lexists(os.path.join(root, path))]
     if not there:
         return None
+    if _run(root, "ls-files", "--unmerged", "--", *there).strip():
+        # `add` would call it merged, with the marks of the conflict in it.
+        raise CommitFailedError("a merge is not finished, and some of these files are part of it")
     _run(root, "add", "--", *there)
     if not _run(root, "status", "--porcelain", "--", *there).strip():
         return None

@@ -285,6 +285,14 @@ def _refuse_unless_missing(git: Git, complaint: str) -> None:
         raise GitFailedError(git.folder, complaint)
 
 
+def list_earlier_names(repository: Repository) -> list[str]:
+    """What the same repository was called before it had a remote, and before it had a commit."""
+    names = [_local_name(repository)]
+    if repository.settings.remote_name and (first := find_first_commit(repository)):
+        names.insert(0, first)
+    return [name for name in names if name != repository.repo]
+
+
 def _local_name(repository: Repository) -> str:
     place = repository.common_dir.encode("utf-8", "surrogateescape")
     digest = canonical.new_sha256(place).hexdigest()

@@ -48,6 +48,10 @@ class Promise:
     head: str | None = None
     at: float = 0.0
 
+    @property
+    def place(self) -> tuple[str, str, str | None]:
+        return self.client, self.worktree, self.native_id
+
     def is_for(self, client: str, worktree: str | None, native_id: str, *, is_new: bool) -> bool:
         if self.client != client:
             return False
@@ -62,11 +66,13 @@ class Promises:
         self.path = os.path.join(home, NAME)
 
     def add(self, promise: Promise) -> None:
-        """In the place of an older one for the same client and folder."""
+        """In the place of an older one for the same client and folder.
+
+        Two that name their sessions stand beside each other: two terminals were opened.
+        """
 
         def change(known: list[Promise]) -> tuple[None, list[Promise]]:
-            place = promise.client, promise.worktree
-            kept = [each for each in known if (each.client, each.worktree) != place]
+            kept = [each for each in known if each.place != promise.place]
             made = Promise(**{**promise.__dict__, "at": time.time()})
             return None, [*kept, made][-MOST:]
 

@@ -23,7 +23,7 @@ from holdfast.conversations.store import FOLDER, ConversationFiles, Conversation
 from holdfast.ground import canonical, clock, files
 from holdfast.ground.folder import open_folder
 from holdfast.ground.git_commit import commit_paths
-from holdfast.ground.git_repository import find_repository
+from holdfast.ground.git_repository import find_repository, list_earlier_names
 from holdfast.ground.masking import Mask
 from holdfast.ground.off_loop import off_loop
 from holdfast.ground.user_settings import load_user_settings
@@ -43,8 +43,10 @@ if TYPE_CHECKING:
     from holdfast.clients.contract import Client, HookOrigin
     from holdfast.clients.setup import SetupPlace
     from holdfast.conversations.model import Conversation, Saved
+    from holdfast.ground.git_repository import Repository
     from holdfast.sessions.model import Session, SessionEvent
 
+KIND = "conversation"  # of what is recorded about removals
 SWITCH, MESSAGES_SWITCH = "conversations", "conversation_messages"
 NAME_CHARS = 16
 MOST_TOOLS, MOST_FILES = 50, 200
@@ -56,17 +58,38 @@ def open_conversations(app: App, worktree: str) -> ConversationService:
     """Those of a repository: in it where the person said yes, and in the data folder."""
     home = app.settings.home
     repository = find_repository(worktree)
-    name = repository.repo if repository else os.path.realpath(worktree)
-    key = canonical.sha256(name.encode("utf-8", "surrogateescape")).hex()[:NAME_CHARS]
-    private = ConversationPlace(home, f"{FOLDER}/{key}", is_shared=False)
     if repository is None:
-        return ConversationService(ConversationFiles([private]), Mask(home))
-    chosen = load_user_settings(home)
+        alone = _make_private(home, os.path.realpath(worktree))
+        return ConversationService(ConversationFiles([alone]), Mask(home))
+    name, chosen = repository.repo, load_user_settings(home)
+    private = _make_private(home, name)
+    earlier = _list_earlier(home, repository, private)
     shared = ConversationPlace(repository.root, FOLDER, is_shared=True)
     is_in_repository = bool(chosen.find_switch(name, SWITCH))
     places = (shared, private) if is_in_repository else (private, shared)
     tracks = bool(chosen.find_switch(name, MESSAGES_SWITCH))
-    return ConversationService(ConversationFiles(places, tracks_messages=tracks), Mask(home))
+    files = ConversationFiles([*places, *earlier], tracks_messages=tracks)
+    return ConversationService(files, Mask(home))
+
+
+def _make_private(home: str, name: str) -> ConversationPlace:
+    key = canonical.sha256(name.encode("utf-8", "surrogateescape")).hex()[:NAME_CHARS]
+    return ConversationPlace(home, f"{FOLDER}/{key}", is_shared=False)
+
+
+def _list_earlier(
+    home: str, repository: Repository, private: ConversationPlace
+) -> list[ConversationPlace]:
+    """Those that began before the repository had a remote or a commit, and so another name.
+
+    Git is asked only where there is anything but what belongs to the name that it has now.
+    """
+    with open_folder(home, FOLDER) or nullcontext() as kept:
+        keys = {f"{FOLDER}/{key}" for key in kept.list_names()} if kept else set()
+    if not keys - {private.folder}:
+        return []
+    found = [_make_private(home, name) for name in list_earlier_names(repository)]
+    return [place for place in found if place.folder in keys]
 
 
 def open_everywhere(app: App, worktrees: Iterable[str]) -> ConversationService:
@@ -137,7 +160,11 @@ async def choose_current(
     """The conversation that is named, else that of the session; and the session that it is in."""
     if wanted is not None:
         named = await service.get_conversation(wanted)
-        return named, await find_session_of(app, named)
+        of = await find_session_of(app, named)
+        if of is None and session is not None:  # the folder names one of another machine
+            own = await find_conversation(app, service, session)
+            of = session if own is not None and own.id == named.id else None
+        return named, of
     found = await find_conversation(app, service, session) if session else None
     if found is None and session is not None and session.worktree is not None:
         asked = await app.scope.sessions.list_requests(session.id, LAST_REQUESTS)
@@ -158,6 +185,11 @@ async def find_session_of(app: App, conversation: Conversation) -> Session | Non
     except SessionNotFoundError:
         return None
     return thread[-1]
+
+
+async def record_change(app: App, conversation_id: str, change: str) -> None:
+    """What a person asked to be removed or moved is recorded before it is done."""
+    await app.scope.journal.add(KIND, [conversation_id], {"change": change})
 
 
 # --- saving ---------------------------------------------------------------------------------------

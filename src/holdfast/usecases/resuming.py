@@ -69,11 +69,25 @@ class Resumable:
         return self.subject.title
 
     @property
+    def notes(self) -> list[str]:
+        """Why its folder may only be read, or what git could not merge in it."""
+        found = self.conversation
+        return [each for each in (found.problem, found.conflict) if each] if found else []
+
+    @property
     def client(self) -> str | None:
         """The name of the client in which it was active last."""
-        if self.session is not None:
+        if self.session is not None and self.session.client is not None:
             return self.session.client
         return self.conversation.client if self.conversation else None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What words have found, the best first; of `left_out` what was said was not looked at."""
+
+    resumables: list[Resumable]
+    left_out: int
 
 
 @dataclass(frozen=True)
@@ -92,12 +106,16 @@ async def list_resumables(app: App, worktree: str) -> list[Resumable]:
     """Those of this repository, the newest first. Of a thread of sessions, its last one."""
     service = conversing.open_conversations(app, worktree)
     conversations = await service.list_conversations(limit=MOST_CONVERSATIONS)
-    found = [await describe_conversation(app, each) for each in conversations]
     known = {conversation.id for conversation in conversations}
     sessions = await app.scope.sessions.list_active_sessions(worktree, MOST_SESSIONS)
     # One that a client has begun and that nobody has said anything in continues nothing yet.
     continued = {session.resumed_from for session in sessions if session.last_sequence}
     moments = await app.scope.sessions.find_last_moments(sessions)
+    linked = await _list_linked(app, sessions)
+    found = []
+    for each in conversations:
+        session = await conversing.find_session_of(app, each) or linked.get(each.id)
+        found.append(await _describe_conversation(app, each, session))
     for session in sessions:
         is_listed = session.metadata.get(CONVERSATION) in known
         if session.id in continued or is_listed or not session.last_sequence:
@@ -106,16 +124,28 @@ async def list_resumables(app: App, worktree: str) -> list[Resumable]:
     return sorted(found, key=lambda each: each.subject.last_active, reverse=True)
 
 
-async def describe_conversation(app: App, conversation: Conversation) -> Resumable:
+async def describe_conversation(app: App, worktree: str, conversation: Conversation) -> Resumable:
     """With the session in which it was active last, where this machine has it."""
     session = await conversing.find_session_of(app, conversation)
+    if session is None:
+        sessions = await app.scope.sessions.list_active_sessions(worktree, MOST_SESSIONS)
+        session = (await _list_linked(app, sessions)).get(conversation.id)
     return await _describe_conversation(app, conversation, session)
+
+
+async def _list_linked(app: App, sessions: Sequence[Session]) -> dict[object, Session]:
+    """By the conversation, the last session here that goes on with it: its folder may name one of
+    another machine.
+    """
+    moments = await app.scope.sessions.find_last_moments(sessions)
+    oldest_first = sorted(sessions, key=lambda session: moments[session.id])
+    return {session.metadata.get(CONVERSATION): session for session in oldest_first}
 
 
 async def _describe_conversation(
     app: App, conversation: Conversation, session: Session | None
 ) -> Resumable:
-    client = session.client if session else conversation.client
+    client = (session.client if session else None) or conversation.client
     last_active = conversation.last_active
     if session is not None:
         moments = await app.scope.sessions.find_last_moments([session])
@@ -152,14 +182,18 @@ def _name_client(name: str | None) -> str | None:
 
 async def search(app: App, worktree: str, words: str) -> list[Resumable]:
     """By title, type, summary and what was said, the best first; an id alone finds the one."""
+    return (await look_for(app, worktree, words)).resumables
+
+
+async def look_for(app: App, worktree: str, words: str) -> Found:
     known = await list_resumables(app, worktree)
-    by_id = {each.id: each for each in known}
     named = [each for each in known if words in _list_names(each)]
     if named:
-        return named
-    entries = [await _make_entry(app, worktree, each) for each in known]
+        return Found(named, 0)
+    entries, left_out = await _make_entries(app, worktree, known, words)
     ranked = await off_loop(finding.rank, words, entries)
-    return [by_id[each.id] for each in ranked]
+    by_id = {each.id: each for each in known}
+    return Found([by_id[each.id] for each in ranked], left_out)
 
 
 async def choose(app: App, worktree: str, words: str) -> Resumable:
@@ -168,14 +202,14 @@ async def choose(app: App, worktree: str, words: str) -> Resumable:
     named = [each for each in known if words in _list_names(each)]
     if len(named) == 1:
         return named[0]
-    entries = [await _make_entry(app, worktree, each) for each in named or known]
+    entries, _ = await _make_entries(app, worktree, named or known, words)
     ranked = await off_loop(finding.rank, words, entries)
     by_id = {each.id: each for each in known}
     chosen = finding.choose(ranked)
     if chosen is not None:
         return by_id[chosen]
-    if ranked:
-        nearest = [by_id[each.id] for each in ranked[:NEAREST]]
+    if named or ranked:  # a folder that was copied names the session of the other one
+        nearest = [by_id[each.id] for each in ranked[:NEAREST]] or named[:NEAREST]
         raise AmbiguousConversationError(words, [f"{each.id} ({each.title})" for each in nearest])
     raise ConversationNotFoundError(words)
 
@@ -187,19 +221,26 @@ def _list_names(resumable: Resumable) -> set[str]:
     return names - {""}
 
 
-async def _make_entry(app: App, worktree: str, resumable: Resumable) -> finding.Entry:
+async def _make_entries(
+    app: App, worktree: str, resumables: Sequence[Resumable], words: str
+) -> tuple[list[finding.Entry], int]:
+    """And of how many conversations nothing that was said has been looked at."""
+    service = conversing.open_conversations(app, worktree)
+    said, left_out = await service.find_said(words)
+    return [await _make_entry(app, each, said.get(each.id)) for each in resumables], left_out
+
+
+async def _make_entry(app: App, resumable: Resumable, said: Sequence[str] | None) -> finding.Entry:
+    """`said`: the words that were found in the history of a conversation."""
     subject = resumable.subject
     about = f"{subject.type} {subject.client} {subject.summary}"
-    if resumable.conversation is not None:
-        service = conversing.open_conversations(app, worktree)
-        history = await service.get_history(resumable.id)
-        said = [message.content for message in history.messages]
-    elif resumable.session is not None:
+    texts = list(said or ())
+    if resumable.conversation is None and resumable.session is not None:
         requests = await app.scope.sessions.list_requests(
             resumable.session.id, REQUESTS, REQUEST_CHARS
         )
-        said = [request.content for request in requests]
-    return finding.Entry(subject.id, subject.title, about, "\n".join(said))
+        texts = [request.content for request in requests]
+    return finding.Entry(subject.id, subject.title, about, "\n".join(texts))
 
 
 # --- what is told ---------------------------------------------------------------------------------
@@ -230,7 +271,7 @@ async def prepare(
         messages,
         changes,
         clock.now(),
-        history=_describe_history(resumable),
+        history=_describe_history(app, worktree, resumable),
         room=min(ROOM, limit or ROOM),
         has_messages=not is_own,
     )
@@ -256,11 +297,14 @@ async def _gather_messages(app: App, worktree: str, resumable: Resumable) -> lis
     return said
 
 
-def _describe_history(resumable: Resumable) -> str:
-    if resumable.subject.is_conversation:
+def _describe_history(app: App, worktree: str, resumable: Resumable) -> str:
+    if resumable.conversation is not None:
+        service = conversing.open_conversations(app, worktree)
+        folder = service.files.find_folder(resumable.id)
+        document = os.path.join(folder, resumable.conversation.document)
         return (
             f"`conversation` with operation `resume` and conversation_id {resumable.id}, "
-            f"or `holdfast conversation show {resumable.id}`"
+            f"or `holdfast conversation show {resumable.id}`; its document is {document}"
         )
     return (
         f"`session` with operation `recent` and session_id {resumable.id}, "
@@ -369,11 +413,12 @@ def _list_missing_tools(
 
 
 async def _list_files(app: App, worktree: str, resumable: Resumable) -> list[str]:
-    """That were edited in it, as far as this machine saw it, else as the folder says."""
+    """That were edited in it, as far as this machine saw it, and as the folder says."""
+    listed = resumable.conversation.files if resumable.conversation else ()
     if resumable.session is None:
-        named = resumable.conversation.files if resumable.conversation else ()
-        return list(named[: conversing.MOST_FILES])
-    return await conversing.list_edited(app, resumable.session, worktree)
+        return list(listed[: conversing.MOST_FILES])
+    edited = await conversing.list_edited(app, resumable.session, worktree)
+    return list(dict.fromkeys([*listed, *edited]))[: conversing.MOST_FILES]
 
 
 def _compare_tree(

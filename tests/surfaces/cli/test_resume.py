@@ -366,6 +366,18 @@ def test_a_promise_is_for_one_client_and_place_and_a_short_time(tmp_path: Path):
     assert promises.take("codex", "/a", "x", is_new=True) is None
 
 
+def test_two_promises_that_name_their_sessions_are_both_kept(tmp_path: Path):
+    """Two terminals in one folder: each client is handed what it was opened for."""
+    promises = Promises(str(tmp_path))
+    promises.add(Promise("claude", "/a", "first", "n1"))
+    promises.add(Promise("claude", "/a", "second", "n2"))
+    promises.add(Promise("codex", "/a", "third"))
+
+    taken = [promises.take("claude", "/a", native, is_new=True) for native in ("n1", "n2", "n1")]
+
+    assert [each and each.subject for each in taken] == ["first", "second", None]
+
+
 @pytest.mark.parametrize("text", ["", "{", "[1]", '[{"client": 1}]', "null", '{"a": []}'])
 def test_a_file_of_promises_that_is_broken_promises_nothing(text: str, tmp_path: Path):
     promises = Promises(str(tmp_path))

@@ -1,5 +1,6 @@
 """`/api/conversations` of a server that was started in a repository, and of one that was not."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,7 +56,11 @@ def test_a_bad_query_is_a_problem(here: httpx.Client, query: dict[str, str]):
     assert is_problem(answer, 400)
 
 
-@pytest.mark.parametrize("words", ['"', "a AND", "*", "🙂", "x" * 5_000, "%00"], ids=range(6))
+@pytest.mark.parametrize(
+    "words",
+    ['"', "a AND", "-x", "(", "*", "🙂", "x" * 5_000, "%00", "a\0b", "NEAR("],
+    ids=range(10),
+)
 def test_any_words_are_looked_for(here: httpx.Client, words: str):
     assert here.get("/api/conversations", params={"query": words}).status_code == 200
 
@@ -68,3 +73,18 @@ def test_a_folder_without_git_has_none_until_one_begins(tmp_path: Path):
         answer = client.get("/api/conversations")
 
     assert answer.json() == {"conversations": []}
+
+
+def test_a_folder_that_anyone_could_have_written_is_listed(here: httpx.Client, repo: Repo):
+    """And half a sign in an address is looked for like any other text."""
+    session = repo.folder / "conversations/2026-11-18/001-debug-evil/.session"
+    session.mkdir(parents=True)
+    wrong = {"title": "\ud800", "client": "\ud800", "files": ["../x", "\0"], "status": [1]}
+    line = {"id": 5, "role": "user", "content": "half \ud800"}
+    (session / "session.json").write_text(json.dumps(wrong))
+    (session / "messages.jsonl").write_text(f"<<<<<<< a\n{json.dumps(line)}\n")
+
+    (found,) = here.get("/api/conversations", params={"query": "half"}).json()["conversations"]
+
+    assert (found["title"], found["files"], found["status"]) == ("?", [], "active")
+    assert here.get("/api/conversations?query=%ED%A0%80").status_code == 200

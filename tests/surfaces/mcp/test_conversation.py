@@ -298,3 +298,60 @@ async def test_a_folder_of_a_newer_version_goes_on_and_says_that_it_is_only_read
 
         assert answer["warnings"]
         assert file.read_bytes() == before
+
+
+# --- what somebody else wrote ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"title": "\ud800", "context_summary": "\ud800", "client": "\ud800"},
+        {"session_id": "a\0b", "git_head": "--output=x", "files": ["a\0b", "../x", "/etc/passwd"]},
+        {"context_summary": "z" * 100_000, "title": "t" * 100_000, "agent_config": {"tools": "x"}},
+        {"last_active": "9999-12-31T23:59:59-14:00", "created_at": "0001-01-01"},
+        {"version": "2.0"},
+    ],
+    ids=["half signs", "names", "long", "times", "newer"],
+)
+async def test_a_folder_that_anyone_could_have_written_is_answered(
+    app: App, work: Work, wrong: dict[str, Any]
+):
+    """By every operation, and in the room that an answer has."""
+    async with doors.on_app(app, work.root) as client:
+        id_ = await begin(app, work, "Retry webhooks.", "Done.")
+        service = conversing.open_conversations(app, str(work.root))
+        folder = Path(service.files.find_folder(id_), ".session")
+        known = json.loads((folder / "session.json").read_text())
+        (folder / "session.json").write_text(json.dumps({**known, **wrong}))
+        line = {"id": "\ud800", "role": "user", "content": "half \ud800 \0\x1b[2J"}
+        with (folder / "messages.jsonl").open("a") as file:
+            file.write(f"{json.dumps(line)}\n<<<<<<< ours\n")
+
+        for arguments in (
+            {"operation": "list"},
+            {"operation": "search", "query": "half"},
+            {"operation": "resume", "conversation_id": id_},
+            {"operation": "resume", "conversation_id": id_, "detail": True},
+        ):
+            answer = await call(client, TOOL, **arguments)
+            text = json.dumps(answer, ensure_ascii=False)
+            assert arguments.get("detail") or len(text) < READ_CHARS * 2
+            assert text.encode()
+        saved = await client.call_tool(TOOL, {"operation": "save"})
+        assert saved.is_error == ("version" in wrong)
+
+
+@pytest.mark.parametrize(
+    "wanted", ["a\0b", "x" * 100_000, "", "../../etc", f"{NAME}/../x", "%s", "*"]
+)
+async def test_a_conversation_that_nothing_is_called_is_not_found(
+    app: App, work: Work, wanted: str
+):
+    async with doors.on_app(app, work.root) as client:
+        await begin(app, work, "Retry webhooks.")
+
+        refused = await call_refused(client, TOOL, operation="resume", conversation_id=wanted)
+
+    assert refused["code"] == "conversation_not_found"
+    assert len(refused["message"]) < 400

@@ -21,7 +21,9 @@ WITH_MESSAGES = "Let git keep what is said in them too? Whoever reads the reposi
 NO_CONVERSATIONS = "No conversations here yet. `holdfast conversation new TYPE TITLE` begins one."
 NOTHING_TO_PRUNE = "Nothing to remove: no completed conversation here has a saved history."
 NOTHING_REMOVED = "Nothing was removed."
+NOTHING_MOVED = "Nothing was moved."
 IN_GIT = "What git has committed of them stays in its history."
+NOT_MERGED = "git had not merged its session.json. Both sides of it are kept in {}"
 LINE_CHARS = 60
 
 which = click.argument("wanted", required=False, metavar="[ID]")
@@ -86,7 +88,7 @@ def show(app: App, wanted: str) -> Output:
         f"{message.at:%Y-%m-%d %H:%M}Z {message.role}\n{message.content}"
         for message in history.messages
     ]
-    warnings = [found.problem] if found.problem else []
+    warnings = [each for each in (found.problem, found.conflict) if each]
     if history.damaged_lines:
         count = plural(len(history.damaged_lines), "line")
         warnings.append(f"{count} of messages.jsonl cannot be read; they are left as they are")
@@ -102,11 +104,12 @@ def save(app: App, wanted: str | None, summary: str | None, commit: bool) -> Out
     """Write what was said into its folder"""
     saved = _save(app, wanted, summary=summary)
     data, text = _to_data(saved), _describe_saved(saved)
+    notes = _list_notes(saved)
     if commit:
         made = conversing.commit_conversation(here(), saved)
         data["commit"] = made
         text += f"\nCommitted {made[:7]}" if made else "\nNothing new to commit"
-    return Output(data, text)
+    return Output(data, text, notes)
 
 
 @command.command("pause")
@@ -120,7 +123,7 @@ def pause(app: App, wanted: str | None, summary: str | None) -> Output:
     session_id = saved.conversation.session_id
     if session_id:
         text += f"\nTo continue: holdfast session resume {session_id}"
-    return Output(_to_data(saved), text)
+    return Output(_to_data(saved), text, _list_notes(saved))
 
 
 @command.command("complete")
@@ -129,7 +132,7 @@ def pause(app: App, wanted: str | None, summary: str | None) -> Output:
 def complete(app: App, wanted: str | None) -> Output:
     """Save it and mark it as completed"""
     saved = _save(app, wanted, status=COMPLETED)
-    return Output(_to_data(saved), _describe_saved(saved))
+    return Output(_to_data(saved), _describe_saved(saved), _list_notes(saved))
 
 
 @command.command("prune")
@@ -157,6 +160,7 @@ def prune(app: App, wanted: str | None, dry_run: bool, yes: bool) -> Output:
         selection = f"{ids[0]} --yes" if wanted is not None else "--yes"
         confirm(question, Action("conversation.prune", selection=selection))
     for id_ in ids:
+        app.run(conversing.record_change(app, id_, "pruned"))
         app.run(service.prune_conversation(id_))
     notes = [IN_GIT] if any(each.is_shared for each in found) else []
     text = f"Removed the histories of {plural(len(ids), 'conversation')}"
@@ -165,11 +169,19 @@ def prune(app: App, wanted: str | None, dry_run: bool, yes: bool) -> Output:
 
 @command.command("archive")
 @click.argument("wanted", metavar="ID")
+@click.option("--dry-run", is_flag=True, help="Only show which one it would be")
 @prints
-def archive(app: App, wanted: str) -> Output:
-    """Move one out of the lists, into the folder archive"""
+def archive(app: App, wanted: str, dry_run: bool) -> Output:
+    """Move one out of the lists, into the folder archive
+
+    Nothing is removed: a folder that is moved back is listed again.
+    """
     service = conversing.open_conversations(app, here())
     found = app.run(service.get_conversation(wanted))
+    if dry_run:
+        data = {"id": found.id, "is_dry_run": True}
+        return Output(data, f"{_describe_line(found)}\n{NOTHING_MOVED}")
+    app.run(conversing.record_change(app, found.id, "archived"))
     folder = app.run(service.archive_conversation(found.id))
     return Output({"id": found.id, "folder": folder}, f"Archived {found.id}\n{folder}")
 
@@ -215,6 +227,10 @@ def _to_data(saved: Saved) -> dict[str, object]:
         "added": saved.added,
         "paths": list(saved.paths),
     }
+
+
+def _list_notes(saved: Saved) -> list[str]:
+    return [] if saved.kept is None else [NOT_MERGED.format(saved.kept)]
 
 
 def _describe_line(found: Conversation) -> str:

@@ -24,8 +24,9 @@ PICK = "Number, words to search, or q"
 NO_HOOKS = (
     "{} is not set up, so nothing hands the text over: `holdfast init --client {}` sets it up."
 )
+LEFT_OUT = "What was said in {} was not looked at: there is too much of it."
 SHOWN = 10
-TITLE_CHARS, PREVIEW_CHARS = 48, 1_500
+TITLE_CHARS, PREVIEW_CHARS, QUERY_CHARS = 48, 1_500, 80
 
 
 @click.command("resume", cls=Command)
@@ -53,7 +54,7 @@ def command(
     if is_printed:
         chosen = opening.choose_client(found, client, os.environ) if client else None
         resume = app.run(resuming.prepare(app, worktree, found, chosen, place=place))
-        return Output(_to_data(resume, None), resume.text)
+        return Output(_to_data(resume, None), resume.text, found.notes)
     target = opening.choose_client(found, client, os.environ)
     head = app.run(resuming.find_head(app, found))
     start = opening.plan_start(app.settings.home, place, found, target, head)
@@ -64,13 +65,18 @@ def command(
 
 
 def _list(app: App, worktree: str, query: str) -> Output:
-    if query:
-        found = app.run(resuming.search(app, worktree, query))
-    else:
-        found = app.run(resuming.list_resumables(app, worktree))
-    data = {"resumables": [describe(each) for each in found]}
-    text = "\n".join(_describe_line(each) for each in found)
-    return Output(data, text or (NOTHING if not query else f"Nothing here has {query!r}."))
+    if not query:
+        known = app.run(resuming.list_resumables(app, worktree))
+        return _show_list(known, NOTHING, [])
+    found = app.run(resuming.look_for(app, worktree, query))
+    notes = [LEFT_OUT.format(plural(found.left_out, "conversation"))] if found.left_out else []
+    return _show_list(found.resumables, f"Nothing here has {cut(query, QUERY_CHARS)!r}.", notes)
+
+
+def _show_list(listed: list[Resumable], otherwise: str, notes: list[str]) -> Output:
+    data = {"resumables": [describe(each) for each in listed]}
+    text = "\n".join(_describe_line(each) for each in listed)
+    return Output(data, text or otherwise, notes)
 
 
 # --- choosing -------------------------------------------------------------------------------------
@@ -97,22 +103,22 @@ def _pick(app: App, worktree: str, known: list[Resumable]) -> Resumable:
     shown = known
     while True:
         for number, each in enumerate(shown[:SHOWN], 1):
-            click.echo(f"{number:>3}  {_describe_line(each)}", err=True)
+            click.echo(term_safe(f"{number:>3}  {_describe_line(each)}"), err=True)
         if len(shown) > SHOWN:
             click.echo(f"     {len(shown) - SHOWN} more; type words to find them", err=True)
         typed = click.prompt(PICK, default="1", err=True).strip()
         if typed == "q":
             raise click.Abort
-        if typed.isdigit() and 1 <= int(typed) <= len(shown[:SHOWN]):
+        if typed.isdecimal() and 1 <= int(typed) <= len(shown[:SHOWN]):
             chosen = shown[int(typed) - 1]
             preview = app.run(resuming.prepare(app, worktree, chosen, None)).text
             click.echo(term_safe(cut(preview, PREVIEW_CHARS)), err=True)
             if click.confirm("Go on with this one?", default=True, err=True):
                 return chosen
             continue
-        found = [] if typed.isdigit() else app.run(resuming.search(app, worktree, typed))
+        found = [] if typed.isdecimal() else app.run(resuming.search(app, worktree, typed))
         if not found:
-            click.echo(f"Nothing here has {typed!r}.", err=True)
+            click.echo(f"Nothing here has {cut(typed, QUERY_CHARS)!r}.", err=True)
         shown = found or known
 
 
@@ -122,7 +128,7 @@ def _pick(app: App, worktree: str, known: list[Resumable]) -> Resumable:
 def _open(app: App, start: Start, resume: Resume) -> Output:
     title = start.client.TITLE
     typed = shlex.join(start.arguments)
-    data = _to_data(resume, start)
+    data, notes = _to_data(resume, start), resume.of.notes
     came_from = resume.of.subject.client
     way = title if came_from in (None, title) else f"{came_from} → {title}"
     lines = [change.text for change in resume.changes]
@@ -131,12 +137,12 @@ def _open(app: App, start: Start, resume: Resume) -> Output:
         said = f"{way}, in its own session."
     if not start.has_hooks:
         warning = NO_HOOKS.format(title, start.client.NAME)
-        return Output(data, "\n".join([*lines, said, "", resume.text]), [warning])
+        return Output(data, "\n".join([*lines, said, "", resume.text]), [warning, *notes])
     opening.promise(app.settings.home, start)
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if wants_json() or not is_terminal:
-        return Output(data, "\n".join([*lines, f"{said} Within ten minutes, type:", typed]))
-    click.echo(term_safe("\n".join([*lines, f"{said} Opening …"])), err=True)
+        return Output(data, "\n".join([*lines, f"{said} Within ten minutes, type:", typed]), notes)
+    click.echo(term_safe("\n".join([*notes, *lines, f"{said} Opening …"])), err=True)
     _become(start)
     return Output(data, "")  # pragma: no cover - the client has taken this process
 

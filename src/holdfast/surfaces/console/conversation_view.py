@@ -126,7 +126,7 @@ async def load_cards(
 
 
 async def _make_card(app: App, worktree: str, conversation: Conversation) -> Card:
-    resumable = await resuming.describe_conversation(app, conversation)
+    resumable = await resuming.describe_conversation(app, worktree, conversation)
     said = await find_last_sentence(app, worktree, resumable)
     files = None
     if await is_quickly_compared(app, resumable):
@@ -138,7 +138,7 @@ async def count_files(app: App, worktree: str, id_: str) -> str:
     """For a card whose log had not been looked at yet."""
     service = await off_loop(conversing.open_conversations, app, worktree)
     conversation = await off_loop(service.files.read, id_)
-    resumable = await resuming.describe_conversation(app, conversation)
+    resumable = await resuming.describe_conversation(app, worktree, conversation)
     return describe_files(await resuming.compare_edited(app, worktree, resumable))
 
 
@@ -162,7 +162,7 @@ def describe_files(edited: FileChanges) -> str:
 async def load_preview(app: App, worktree: str, id_: str) -> Preview:
     service = await off_loop(conversing.open_conversations, app, worktree)
     conversation = await off_loop(service.files.read, id_)
-    resumable = await resuming.describe_conversation(app, conversation)
+    resumable = await resuming.describe_conversation(app, worktree, conversation)
     place = setting_up.make_place(app.settings, worktree, (), os.environ)
     resume = await resuming.prepare(app, worktree, resumable, None, place=place, is_preview=True)
     return Preview(

@@ -50,6 +50,7 @@ class Conversation(AnswerModel):
     files: list[str]
     is_shared: bool = Field(description="In the repository, not in the data folder")
     problem: str | None = Field(description="Why it may only be read")
+    conflict: str | None = Field(description="What git could not merge, and how it is read")
 
 
 class ConversationList(AnswerModel):

@@ -7,6 +7,7 @@ imported by the calls: the list of tools needs neither.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from holdfast.conversations.rules import check_status
 from holdfast.errors import InvalidValueError, NoWorkingTreeError
 from holdfast.ground import clock
 from holdfast.ground.redaction import describe_masked
-from holdfast.ground.text import cut
+from holdfast.ground.text import cut, plural
 from holdfast.sessions.errors import SessionEndedError
 from holdfast.surfaces.mcp import message_pages, wording
 from holdfast.surfaces.mcp.answer import (
@@ -51,6 +52,8 @@ SHOWN = 20
 TITLE_CHARS, SUMMARY_CHARS = 80, 120
 NEAREST = 5
 AROUND_TEXT = 700  # the envelope, the warnings and the next call
+LEFT_OUT = "what was said in {} was not looked at: there is too much of it"
+NOT_MERGED = "git had not merged session.json; both sides are kept in .session/.recovered/{}"
 CONTINUES = "Type `/workspace.resume` to continue it, in any agent program."
 
 
@@ -70,7 +73,9 @@ async def search(call: Call) -> Answer:
 
     query = _get_text(call, "query")
     worktree = find_worktree(call.app, call.caller)
-    return await _answer_list(call, await resuming.search(call.app, worktree, query))
+    found = await resuming.look_for(call.app, worktree, query)
+    left_out = LEFT_OUT.format(plural(found.left_out, "conversation"))
+    return await _answer_list(call, found.resumables, [left_out] if found.left_out else ())
 
 
 async def resume(call: Call) -> Answer:
@@ -145,7 +150,9 @@ def _list_names(resumable: Resumable) -> tuple[str, ...]:
 # --- lists ----------------------------------------------------------------------------------------
 
 
-async def _answer_list(call: Call, found: Sequence[Resumable]) -> Answer:
+async def _answer_list(
+    call: Call, found: Sequence[Resumable], warnings: Sequence[str] = ()
+) -> Answer:
     own = (await call.find_session()).session_id
     others = [each for each in found if each.conversation or each.id != own]
     rows = [_make_row(each, is_whole=call.wants_detail) for each in others[:SHOWN]]
@@ -154,7 +161,9 @@ async def _answer_list(call: Call, found: Sequence[Resumable]) -> Answer:
     if len(others) > SHOWN:
         data["more"] = len(others) - SHOWN
         actions.append("conversation operation=search query=WORDS")
-    return make_answer(data, wording.describe_conversations, (), actions, limit=call.read_limit)
+    return make_answer(
+        data, wording.describe_conversations, warnings, actions, limit=call.read_limit
+    )
 
 
 def _make_row(found: Resumable, *, is_whole: bool) -> dict[str, Any]:
@@ -223,8 +232,8 @@ async def _answer_resumed(
         "changes": changes,
     }
     warnings = [*went_on.warnings, *problems]
-    if prepared.of.conversation and prepared.of.conversation.problem and not problems:
-        warnings.append(prepared.of.conversation.problem)
+    if not problems:
+        warnings += prepared.of.notes
     actions = []
     if call.wants_detail:
         said = await taking_over.list_messages(call.app, worktree, prepared.of)
@@ -290,7 +299,9 @@ def _answer_saved(call: Call, done: Done[Saved], choice: SessionChoice, status: 
     known = found.to_dict() if call.wants_detail else _pick_saved(found)
     data = {"conversation": known, "added": done.result.added}
     masked = describe_masked(call.pick("summary"))
-    warnings = [*describe_choice(choice), *masked, *describe_repeated(done)]
+    kept = done.result.kept
+    not_merged = [] if kept is None else [NOT_MERGED.format(os.path.basename(kept))]
+    warnings = [*describe_choice(choice), *masked, *not_merged, *describe_repeated(done)]
     actions = [CONTINUES] if status == PAUSED else []
     return make_write_answer(
         data, wording.describe_saved, warnings, actions, detail=call.wants_detail
