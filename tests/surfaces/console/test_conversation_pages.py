@@ -181,14 +181,15 @@ async def test_without_a_session_the_folder_says_what_was_said(screen: Screen, r
     """As another person's, that came with the repository."""
     (last, *_) = await write(screen)
     private = next((screen.root.parent / "data/conversations").glob(f"*/{last}"))
-    shared = repo.folder / "conversations" / last
+    other = f"{last.partition('/')[0]}/009-debug-of-another-person"
+    shared = repo.folder / "conversations" / other
     shared.parent.mkdir(parents=True)
     private.rename(shared)
     known = json.loads((shared / ".session/session.json").read_text())
     known["session_id"] = None
     (shared / ".session/session.json").write_text(json.dumps(known))
 
-    page = await screen.get(f"/conversations/{last}")
+    page = await screen.get(f"/conversations/{other}")
 
     assert "“Give up after 8, and count the first delivery as attempt 1.”" in page
     assert "Its session" not in page
