@@ -247,6 +247,22 @@ def fold(
     return replace(digest, said=_drop_superseded(digest.said))
 
 
+def skip(digest: Digest, sequence: int) -> Digest:
+    """The digest without what is too much to read: how its runs ended since is not known."""
+    if sequence <= digest.sequence:
+        return digest
+    return replace(
+        digest,
+        sequence=sequence,
+        turn=sequence + 1,
+        turn_at=None,
+        is_taken_back=False,
+        folder="",
+        runs=(),
+        commands=(),
+    )
+
+
 def _take(
     digest: Digest, event: LoggedEvent, is_request: IsRequest, rewound: Collection[str]
 ) -> Digest:

@@ -17,6 +17,7 @@ from holdfast.observations.digest import (
     fold,
     from_dict,
     list_unread_commits,
+    skip,
     to_dict,
 )
 from holdfast.sessions import requests
@@ -31,8 +32,11 @@ if TYPE_CHECKING:
     from holdfast.sessions.model import Session
     from holdfast.sessions.service import SessionService
 
-FIRST_LOOK = 5_000  # of a log that was never looked at, the newest events
+# What one look reads of all logs together, because an agent waits for it; of a single log that goes
+# beyond it, the newest events.
+EVENTS_IN_A_LOOK = 5_000
 PAGE = 500
+NOT_SEEN = Digest()
 
 
 async def observe(
@@ -40,17 +44,16 @@ async def observe(
 ) -> list[Digest]:
     """What was seen in each of them, without the turns that the person has taken back.
 
-    `worktree`: where git may be asked which files their commits have, each commit once.
+    From the oldest to the newest. Where there is too much to read, the newest are looked at, and
+    the others with the next looks. `worktree`: where git may be asked which files their commits
+    have, each commit once.
     """
     kept = await sessions.store.list_observed([session.id for session in wanted])
     known = [_read_kept(session, kept.get(session.id, ({}, 0))[0]) for session in wanted]
-    looked = [
-        await _look(sessions, session, digest)
-        for session, digest in zip(wanted, known, strict=True)
-    ]
+    looked = await _look_at_all(sessions, wanted, known)
     found = await off_loop(_read_commits, looked, worktree) if worktree else looked
     for session, before, digest in zip(wanted, known, found, strict=True):
-        if digest != before:
+        if digest not in (before, NOT_SEEN):
             observed = {**to_dict(digest), REWOUND: _list_rewound(session)}
             await _keep(sessions, session, observed, kept.get(session.id, ({}, 0))[1])
     return found
@@ -58,14 +61,28 @@ async def observe(
 
 def _read_kept(session: Session, stored: dict[str, Any]) -> Digest:
     """From the beginning, where a turn was taken back since."""
-    known = from_dict(stored) if stored.get(REWOUND) == _list_rewound(session) else Digest()
-    if known.sequence:
-        return known
-    first = max(0, session.last_sequence - FIRST_LOOK)
-    return Digest(sequence=first, branch=session.git_branch or "")
+    known = from_dict(stored) if stored.get(REWOUND) == _list_rewound(session) else NOT_SEEN
+    return known if known.sequence else Digest(branch=session.git_branch or "")
+
+
+async def _look_at_all(
+    sessions: SessionService, wanted: Sequence[Session], known: Sequence[Digest]
+) -> list[Digest]:
+    """Of a log that has to wait nothing is shown, because what it had may hold no longer."""
+    looked = [NOT_SEEN] * len(wanted)
+    room = EVENTS_IN_A_LOOK
+    for place in reversed(range(len(wanted))):
+        session, digest = wanted[place], known[place]
+        events = session.last_sequence - digest.sequence
+        if events > room and room < EVENTS_IN_A_LOOK:
+            continue
+        room -= min(events, room)
+        looked[place] = await _look(sessions, session, digest)
+    return looked
 
 
 async def _look(sessions: SessionService, session: Session, digest: Digest) -> Digest:
+    digest = skip(digest, session.last_sequence - EVENTS_IN_A_LOOK)
     rewound = _list_rewound(session)
     while digest.sequence < session.last_sequence:
         events = await sessions.list_events(session.id, digest.sequence, PAGE)
