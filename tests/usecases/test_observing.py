@@ -160,3 +160,16 @@ async def test_many_logs_are_looked_at_one_after_the_other_the_newest_first(
         [True, True, True],
     ]
     assert read == [3, 3, 3]
+
+
+async def test_what_there_was_no_time_for_is_looked_at_the_next_time(
+    sessions: Any, session: Any, monkeypatch: pytest.MonkeyPatch
+):
+    """However long its events are: an agent is told the rest rather than nothing."""
+    monkeypatch.setattr(observing, "SECONDS_IN_A_LOOK", 0.0)
+    monkeypatch.setattr(observing, "PAGE", 2)
+    longer = await add(sessions, session, "No Redis.", "One.", "Two.", "No Kafka.")
+
+    looks = [await read_said(sessions, longer) for _ in range(2)]
+
+    assert looks == [[], ["No Redis.", "No Kafka."]]

@@ -486,6 +486,7 @@ def _see_run(
     folder: str, command: str, use: CommandUse, event: LoggedEvent, source: Source
 ) -> SeenRun:
     grade = grading.grade_command(command, event)
+    printed = grading.read_output(event)
     is_passed = grade.verdict == "passed"
     return SeenRun(
         command=cut(parts.as_line(command), COMMAND_CHARS),
@@ -495,11 +496,11 @@ def _see_run(
         verdict=grade.verdict,
         by=grade.by,
         because=grade.because,
-        output=() if is_passed else _end_output(event),
+        output=() if is_passed else _end_output(printed),
         source=source,
         is_check=use.kind == "check",
         passed=int(is_passed),
-        is_missing=grade.code in NOT_STARTED or reports.names_unknown(grading.read_output(event)),
+        is_missing=grade.code in NOT_STARTED or reports.names_unknown(printed),
     )
 
 
@@ -511,8 +512,8 @@ def _list_words(command: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _end_output(event: LoggedEvent) -> tuple[str, ...]:
-    lines = reports.list_telling(grading.read_output(event), OUTPUT_LINES)
+def _end_output(printed: str) -> tuple[str, ...]:
+    lines = reports.list_telling(printed, OUTPUT_LINES)
     return tuple(cut(line, OUTPUT_CHARS) for line in lines)
 
 

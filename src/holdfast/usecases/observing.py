@@ -6,6 +6,8 @@ else that it does. What was folded is kept, so that the next look pays only for 
 
 from __future__ import annotations
 
+import time
+
 from holdfast.errors import HoldfastError
 from holdfast.ground import git
 from holdfast.ground.git_history import list_commit_files
@@ -34,9 +36,8 @@ if TYPE_CHECKING:
 
 # What one look reads of all logs together, because an agent waits for it; of a single log that goes
 # beyond it, the newest events.
-EVENTS_IN_A_LOOK = 5_000
-PAGE = 500
-NOT_SEEN = Digest()
+EVENTS_IN_A_LOOK, SECONDS_IN_A_LOOK = 5_000, 3.0
+PAGE = 100
 
 
 async def observe(
@@ -53,40 +54,50 @@ async def observe(
     looked = await _look_at_all(sessions, wanted, known)
     found = await off_loop(_read_commits, looked, worktree) if worktree else looked
     for session, before, digest in zip(wanted, known, found, strict=True):
-        if digest not in (before, NOT_SEEN):
+        if digest != before:
             observed = {**to_dict(digest), REWOUND: _list_rewound(session)}
             await _keep(sessions, session, observed, kept.get(session.id, ({}, 0))[1])
-    return found
+    # Of a log that has to wait nothing is shown: what it had may hold no longer.
+    return [
+        digest if digest.sequence >= session.last_sequence else Digest()
+        for session, digest in zip(wanted, found, strict=True)
+    ]
 
 
 def _read_kept(session: Session, stored: dict[str, Any]) -> Digest:
     """From the beginning, where a turn was taken back since."""
-    known = from_dict(stored) if stored.get(REWOUND) == _list_rewound(session) else NOT_SEEN
+    known = from_dict(stored) if stored.get(REWOUND) == _list_rewound(session) else Digest()
     return known if known.sequence else Digest(branch=session.git_branch or "")
 
 
 async def _look_at_all(
     sessions: SessionService, wanted: Sequence[Session], known: Sequence[Digest]
 ) -> list[Digest]:
-    """Of a log that has to wait nothing is shown, because what it had may hold no longer."""
-    looked = [NOT_SEEN] * len(wanted)
+    """As far as there is room and time; a page at least, so that each look brings them on."""
+    looked = list(known)
     room = EVENTS_IN_A_LOOK
+    deadline = time.monotonic() + SECONDS_IN_A_LOOK
     for place in reversed(range(len(wanted))):
         session, digest = wanted[place], known[place]
         events = session.last_sequence - digest.sequence
-        if events > room and room < EVENTS_IN_A_LOOK:
+        is_first = room == EVENTS_IN_A_LOOK
+        if not is_first and (events > room or time.monotonic() > deadline):
             continue
         room -= min(events, room)
-        looked[place] = await _look(sessions, session, digest)
+        looked[place] = await _look(sessions, session, digest, deadline)
     return looked
 
 
-async def _look(sessions: SessionService, session: Session, digest: Digest) -> Digest:
+async def _look(
+    sessions: SessionService, session: Session, digest: Digest, deadline: float
+) -> Digest:
     digest = skip(digest, session.last_sequence - EVENTS_IN_A_LOOK)
     rewound = _list_rewound(session)
     while digest.sequence < session.last_sequence:
         events = await sessions.list_events(session.id, digest.sequence, PAGE)
         digest = await off_loop(fold, digest, events, _is_request, rewound)
+        if time.monotonic() > deadline:
+            break
     return digest
 
 
