@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         "AnySeen", "SeenRun", "SeenFile", "SeenCommand", "SeenSaying", "Decided", "SeenCommit"
     )
 
-RULES = 3  # one more where the same events would give another digest
+RULES = 4  # one more where the same events would give another digest
 MOST_RUNS, MOST_FILES, MOST_SAID, MOST_DECIDED, MOST_COMMITS = 30, 60, 60, 30, 30
 MOST_COMMANDS, FILES_OF_COMMIT = 60, 20
 COMMAND_CHARS, MOST_WORDS = 300, 40
