@@ -256,10 +256,14 @@ def _list_changed_since(
     worktree: str | None,
 ) -> tuple[str, ...]:
     """Whoever has changed them: a person, a session, or a commit that came from elsewhere."""
-    paths = [file.path for file in changed]
-    if found and run and worktree:
-        paths += [*found.times, *_list_moved(found.moves or (), run, worktree)]
-    return list_changed_since(paths, run, worktree)
+    own = list_changed_since([file.path for file in changed], run, worktree)
+    if found is None or run is None or worktree is None:
+        return own
+    since = run.source.at
+    others = [path for path, at in found.times.items() if at > since.timestamp()]
+    moved = filter(str.isprintable, _list_moved(found.moves or (), run, worktree))
+    others += [path for path in moved if _has_changed(os.path.join(worktree, path), since)]
+    return tuple(dict.fromkeys((*own, *others)))
 
 
 def _list_moved(moves: Sequence[HeadMove], run: SeenRun, worktree: str) -> list[str]:

@@ -248,7 +248,7 @@ def fold(
 
 
 def skip(digest: Digest, sequence: int) -> Digest:
-    """The digest without what is too much to read: how its runs ended since is not known."""
+    """Beyond what is too much to read: what became of runs and todos there is not known."""
     if sequence <= digest.sequence:
         return digest
     return replace(
@@ -260,6 +260,8 @@ def skip(digest: Digest, sequence: int) -> Digest:
         folder="",
         runs=(),
         commands=(),
+        tasks=NO_TASKS,
+        tasks_source=None,
     )
 
 
