@@ -80,6 +80,7 @@ FAILURES = (
     r"\d+ success(?:es)? / [1-9]\d* failures?",
     r"(?:error: )?Some tests failed\.",
     r" *[✗✘×] .{0,40}\b[1-9]\d* tests? failed\b",
+    r".{0,80}(?<![\d.])[1-9]\d* (?:tests?|suites?|specs?|checks?|cases?) failed\b",
     r" *[✗✘×✖] [1-9]\d* (?:problems?|errors?|failures?)$",
     r"Failed: +\S+#\S+",
     r"\S+:\d+:\d+: [EF]\d{4}: ",
