@@ -399,7 +399,7 @@ class ClaudeReading(TranscriptReading):
     def _take_queued(self, entry: dict[str, Any]) -> None:
         """What the person said while the model was at work."""
         queued = as_object(entry.get("attachment"))
-        text = join_texts(queued.get("prompt"))
+        text = _find_own_words(join_texts(queued.get("prompt")))
         if queued.get("type") != "queued_command" or not text.strip():
             return
         name = None
