@@ -178,7 +178,13 @@ def test_a_note_that_knows_of_the_absence_is_not_called_gone(work: Work, memory:
 
 @pytest.mark.parametrize(
     "note",
-    ["# Files of this repo\n- `src/old.py` creates the table", "- In the repo: `src/old.py`"],
+    [
+        "# Files of this repo\n- `src/old.py` creates the table",
+        "- In the repo: `src/old.py`",
+        "- Create a user with `src/old.py`",
+        "- Restore the backup with `src/old.py`, don't run it twice",
+        "- `src/old.py` eliminates doubles, nicht mehr als drei",
+    ],
 )
 def test_a_note_that_only_sounds_like_it_is_called_gone(work: Work, memory: Path, note: str):
     change(work)
