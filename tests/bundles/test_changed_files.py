@@ -152,6 +152,49 @@ def test_an_edit_that_was_undone_is_no_longer_listed(repo: Repo):
 # --- read -----------------------------------------------------------------------------------------
 
 
+# --- after a check --------------------------------------------------------------------------------
+
+
+def test_a_pass_is_older_than_what_a_person_has_changed_since(repo: Repo):
+    write(repo, "src/retry.py")
+    write(repo, "README.md", ago=LONG_AGO)
+    passed = look(*turn("pytest -q", began=120, ended=60))
+
+    seen = choose(repo, passed, changed=("README.md", "src/retry.py"))
+
+    assert seen.changed_since == ("src/retry.py",)
+
+
+def test_a_pass_is_older_than_commits_that_came_from_elsewhere(repo: Repo):
+    """Not than the commit of what the check has tried."""
+    passed = look(*turn("pytest -q", began=120, ended=60))
+    set_back_head(repo)
+    write(repo, "src/models.py", "tried\n", ago=LONG_AGO)
+    repo.commit("tried")
+    assert choose(repo, passed).changed_since == ()
+
+    write(repo, "src/retry.py", "pulled\n")
+    repo.commit("pulled")
+
+    assert choose(repo, passed).changed_since == ("src/retry.py",)
+
+
+def set_back_head(repo: Repo) -> None:
+    """As if it had moved an hour ago."""
+    log = repo.folder / ".git" / "logs" / "HEAD"
+    before = int(log.read_text().split("\t")[0].split()[-2])
+    log.write_text(log.read_text().replace(str(before), str(before - 3600)))
+
+
+def test_a_failure_names_what_was_changed_since(repo: Repo):
+    write(repo, "src/retry.py")
+    ran = event(2, 60, "tool_result", tool="Bash", input={"command": "pytest -q"}, exit_code=1)
+
+    seen = choose(repo, look(event(1, 120, "user_message", "go"), ran), changed=("src/retry.py",))
+
+    assert seen.changed_since_failure == ("src/retry.py",)
+
+
 def read_in(path: str, *, branch: str = "main") -> Digest:
     return look(event(1, 0, "tool_result", tool="Read", input={"file_path": path}), branch=branch)
 

@@ -1,8 +1,9 @@
 """Commands are graded as a careful person would, from what each client's log has of them.
 
 The table was written before the rule, but for its second round: that was written to break the rule,
-and found 15 commands that it graded too well. A grade that is too good is worse than none, because
-what it calls passed is handed to the next session as proven.
+and found 15 commands that it graded too well. A third round, of 205 commands, found 12 more, and
+one of them is left. A grade that is too good is worse than none, because what it calls passed is
+handed to the next session as proven.
 """
 
 import json

@@ -53,7 +53,7 @@ class Claude:
         self.last = uuid
         return uuid
 
-    def ask(self, text: str, prompt_id: str, **fields: Any) -> str:
+    def ask(self, text: object, prompt_id: str, **fields: Any) -> str:
         return self.write("user", text, promptId=prompt_id, promptSource="typed", **fields)
 
     def answer(self, text: str) -> str:

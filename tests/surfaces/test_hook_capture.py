@@ -120,6 +120,37 @@ def test_a_window_is_handed_the_document_once(claude: Claude, next_claude: Claud
     assert handed(next_claude.fire("SessionStart", source="compact"))
 
 
+IDE = (
+    "<ide_opened_file>The user opened the file /x/a.py in the IDE.</ide_opened_file>",
+    "<ide_selection>The user selected the lines 1 to 4:\nNever use 9 threads</ide_selection>",
+)
+
+
+@pytest.mark.parametrize("added", IDE)
+def test_what_an_editor_adds_to_a_request_is_not_said_by_the_person(claude: Claude, added: str):
+    claude.fire("UserPromptSubmit", prompt="Make it blue.", prompt_id="p1")
+    texts = [added, "Make it blue."]
+    claude.ask([{"type": "text", "text": text} for text in texts], "p1")
+    claude.ask("Not red.\n<system-reminder>\nUse 3 tools.\n</system-reminder>", "p2")
+    claude.ask(added, "p3")
+    claude.answer("It is blue.")
+    claude.fire("Stop", prompt_id="p1", last_assistant_message="It is blue.")
+
+    assert said(FIRST) == ["Make it blue.", "Not red.", "It is blue."]
+
+
+def test_what_an_editor_puts_above_a_request_to_codex_is_not_said_by_the_person(
+    home: Path, project: Path
+):
+    codex = Codex(home, project)
+    above = "# Context from my IDE setup:\n\n## Active file: a.py\n\n## My request for Codex:\n"
+    codex.ask(f"{above}Make it blue.", "t1")
+    codex.say("It is blue.", "t1")
+    codex.fire("Stop", turn_id="t1", last_assistant_message="It is blue.")
+
+    assert said(THREAD) == ["Make it blue.", "It is blue."]
+
+
 def test_a_hook_that_is_set_up_twice_hands_over_once(claude: Claude, next_claude: Claude):
     """For the person and for the project: the client starts two processes at once."""
     claude.turn("Retry at most 8 times.", "Done.", "p1")
@@ -381,7 +412,9 @@ def test_what_cannot_be_read_leaves_its_place_and_is_counted_once(claude: Claude
     claude.fire("SessionEnd", reason="other")
 
     assert said(FIRST) == ["Show the log.", "Here it is.", "", "And the other.", "There."]
-    assert [event.parts for event in stored(FIRST) if not event.content] == [{"left_out": 1}]
+    [place] = [event.parts for event in stored(FIRST) if not event.content]
+    assert place is not None
+    assert (place["left_out"], "happened_at" in place) == (1, True)
     status = run_process("status")
     assert "Unreadable places in transcripts of Claude Code: 1" in status.err
 

@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.ground.settings import load_settings
 from holdfast.storage.enrolment import Enrolment
+from holdfast.storage.hook_marks import HookMarks
 from tests.rig.claude_program import FIRST, SECOND, Claude, stored
 from tests.rig.codex_program import THREAD, Codex
 from tests.rig.commands import run_process
@@ -97,6 +98,21 @@ def test_it_has_the_last_message_of_a_client_that_was_killed(claude: Claude, rep
 
     assert "> Now use 3 workers." in text
     assert "I begin with the second worker." in text
+
+
+def test_a_line_that_is_too_long_makes_no_session_the_last_one(
+    claude: Claude, repo: Repo, home: Path
+):
+    """That it was left out is noted when it is read, after another session has gone on."""
+    HookMarks(load_settings().home).record_check("claude", "Stop")
+    claude.turn("Look at the queue.", "Looked.", "p1")
+    claude.write("assistant", [{"type": "text", "text": "x" * (5 << 20)}])
+    Claude(home, repo.folder, SECOND).turn("Now use 3 workers.", "Used.", "p2")
+
+    text = run_process("handoff", "show", cwd=repo.folder).out
+
+    assert [event.type for event in stored(FIRST)][-1] == "system_event"
+    assert "> Now use 3 workers." in text
 
 
 def test_what_was_forgotten_is_quoted_no_longer(claude: Claude, repo: Repo):

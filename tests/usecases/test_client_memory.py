@@ -155,6 +155,43 @@ def test_a_note_that_speaks_of_the_removal_is_right(work: Work, memory: Path):
     }
 
 
+@pytest.mark.parametrize(
+    "note",
+    [
+        "# Deleted files\n- `src/old.py`: nothing uses it",
+        "- Do not run `make lint`",
+        "- TODO: restore `src/old.py` later",
+        "- In the billing repo, see `src/old.py`",
+        "- `src/old.py` does not exist here",
+        "- gelöscht: `src/old.py`",
+        "- Le fichier `src/old.py` n'existe plus.",
+        "- 旧的 `src/old.py` 已经删除",
+    ],
+)
+def test_a_note_that_knows_of_the_absence_is_not_called_gone(work: Work, memory: Path, note: str):
+    change(work)
+    work.write("Makefile", "test:\n\tpytest\n")
+    work.commit("no lint")
+
+    assert set(list_verdicts(work, memory, f"{note}\n").values()) == {"said"}
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "# Files of this repo\n- `src/old.py` creates the table",
+        "- In the repo: `src/old.py`",
+        "- Create a user with `src/old.py`",
+        "- Restore the backup with `src/old.py`, don't run it twice",
+        "- `src/old.py` eliminates doubles, nicht mehr als drei",
+    ],
+)
+def test_a_note_that_only_sounds_like_it_is_called_gone(work: Work, memory: Path, note: str):
+    change(work)
+
+    assert list_verdicts(work, memory, f"{note}\n") == {"src/old.py": "gone"}
+
+
 def test_what_a_build_makes_or_git_ignores_now_is_not_gone(work: Work, memory: Path):
     built = ["dist/app.js", "src/schema_pb2.py", "build/é.css", "tools/bin/app", "src/old.py"]
     for path in built[:-1]:

@@ -126,12 +126,30 @@ def test_a_look_at_a_long_session_costs_what_it_costs_in_a_short_one(
     long = count_moments(home, project, tmp_path, LONG)
 
     first = long.pop("never looked at")
-    assert first.rows < observing.FIRST_LOOK + short.pop("never looked at").rows
+    assert first.rows < observing.EVENTS_IN_A_LOOK + short.pop("never looked at").rows
     for moment, counted in long.items():
         before = short[moment]
         assert counted.rows <= before.rows + 2, (moment, counted, before)
         most = before.steps * MORE + SLACK_STEPS
         assert counted.steps <= most, (moment, counted.steps, before.steps)
+
+
+def test_a_session_that_has_gone_on_for_long_is_handed_over(
+    home: Path, project: Path, tmp_path: Path
+):
+    """It was looked at in between; what came since is too much to read before an agent begins."""
+    claude = Claude(home, project)
+    claude.turn("Give up after 8 attempts.", "Done.", "p1")
+    counted = []
+    for number, events in enumerate((SHORT, LONG), start=2):
+        lengthen(FIRST, events)
+        claude.turn(f"Use {number} workers.", "Done.", f"p{number}")
+        other = Claude(home, project, f"{SECOND[:-1]}{number}")
+        counted.append(count_hook(other, tmp_path, "SessionStart", source="startup"))
+
+    few, many = counted
+    assert many.rows <= few.rows + observing.EVENTS_IN_A_LOOK
+    assert "> Use 3 workers." in many.out.replace("\\n", "\n")
 
 
 def test_a_start_among_many_sessions_reads_a_bounded_number_of_them(

@@ -14,18 +14,18 @@ from holdfast.bundles.model import Seen
 from holdfast.errors import HoldfastError
 from holdfast.ground import git, git_refs
 from holdfast.ground.frozen import dataclass, replace
-from holdfast.ground.git_history import list_newest_commits
+from holdfast.ground.git_history import list_changed_paths, list_newest_commits
 from holdfast.observations.changes import CheckoutFiles, list_changed, list_read
 from holdfast.observations.digest import Digest, merge
 from holdfast.observations.tasks import NO_TASKS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from holdfast.ground.git_refs import GitPlace
-    from holdfast.observations.changes import KnownFile
+    from holdfast.observations.changes import HeadMove, KnownFile
     from holdfast.observations.digest import Observation, SeenFile, SeenRun, Source
 
 MAIN_BRANCHES = ("main", "master", "trunk", "develop")
@@ -53,7 +53,11 @@ def choose_seen(
     """
     reached = _keep_reached(digests, worktree, branch)
     merged = merge(reached)
-    changed = _list_changed_files(merged, worktree, uncommitted)
+    edited = _name_files(merged.files, worktree)
+    found = None
+    if worktree and uncommitted and (edited or merged.commands):
+        found = _look(worktree, uncommitted, {file.path for file in edited})
+    changed = _list_changed_files(merged, edited, worktree, found)
     working = merged.list_working()
     failing = merged.list_failing()
     last_pass = next(iter(working), None)
@@ -62,8 +66,8 @@ def choose_seen(
         failing=tuple(failing[:FAILING]),
         unclear=merged.find_unclear(),
         last_pass=last_pass,
-        changed_since=list_changed_since(changed, last_pass, worktree),
-        changed_since_failure=list_changed_since(changed, last_failure, worktree),
+        changed_since=_list_changed_since(changed, found, last_pass, worktree),
+        changed_since_failure=_list_changed_since(changed, found, last_failure, worktree),
         working=tuple(sorted(working, key=lambda run: -run.passed)[:WORKING]),
         said=merged.said[-SAID:],
         decided=merged.decided[-DECIDED:],
@@ -178,13 +182,12 @@ def leave_out_files(seen: Seen, paths: Sequence[object], worktree: str | None) -
 
 
 def _list_changed_files(
-    digest: Digest, worktree: str | None, uncommitted: Uncommitted | None
+    digest: Digest,
+    edited: Sequence[SeenFile],
+    worktree: str | None,
+    found: CheckoutFiles | None,
 ) -> list[KnownFile]:
     """The ones that were changed last first. What no tool has named leaves where it is gone."""
-    edited = _name_files(digest.files, worktree)
-    found = None
-    if worktree and uncommitted and (edited or digest.commands):
-        found = _look(worktree, uncommitted, {file.path for file in edited})
     changed = reversed(list_changed(edited, digest.commits, digest.commands, found))
     named = {file.path for file in edited}
     return [file for file in changed if file.path in named or _is_file(file.path, worktree)]
@@ -246,13 +249,42 @@ def name_inside(path: str, worktree: str | None) -> str:
     return "" if first in ("..", ".", ".git", "~") or ":" in first else name
 
 
-def list_changed_since(
-    files: Sequence[SeenFile | KnownFile], run: SeenRun | None, worktree: str | None
+def _list_changed_since(
+    changed: Sequence[KnownFile],
+    found: CheckoutFiles | None,
+    run: SeenRun | None,
+    worktree: str | None,
 ) -> tuple[str, ...]:
-    """Of the files that sessions have changed, those that changed after a check was run."""
+    """Whoever has changed them: a person, a session, or a commit that came from elsewhere."""
+    own = list_changed_since([file.path for file in changed], run, worktree)
+    if found is None or run is None or worktree is None:
+        return own
+    since = run.source.at
+    others = [path for path, at in found.times.items() if at > since.timestamp()]
+    moved = filter(str.isprintable, _list_moved(found.moves or (), run, worktree))
+    others += [path for path in moved if _has_changed(os.path.join(worktree, path), since)]
+    return tuple(dict.fromkeys((*own, *others)))
+
+
+def _list_moved(moves: Sequence[HeadMove], run: SeenRun, worktree: str) -> list[str]:
+    """The files in which HEAD differs from where it was when a check was run."""
+    before = [move.commit for move in moves if move.at <= run.source.at.timestamp()]
+    if not before or before[-1] == moves[-1].commit:
+        return []
+    try:
+        repository = git.find_repository(worktree)
+        return list_changed_paths(repository, before[-1], TIMES_READ) if repository else []
+    except HoldfastError:
+        return []
+
+
+def list_changed_since(
+    paths: Iterable[str], run: SeenRun | None, worktree: str | None
+) -> tuple[str, ...]:
+    """Of these files those that changed after a check was run."""
     if run is None or worktree is None:
         return ()
-    inside = [name_inside(file.path, worktree) for file in files]
+    inside = [name_inside(path, worktree) for path in paths]
     names = dict.fromkeys(filter(None, inside))
     ran_at = run.source.at
     return tuple(name for name in names if _has_changed(os.path.join(worktree, name), ran_at))

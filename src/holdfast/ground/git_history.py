@@ -125,6 +125,13 @@ def list_commit_files(
     return found
 
 
+def list_changed_paths(repository: AsksGit, since: str, limit: int) -> list[str]:
+    """The first files in which HEAD differs from a commit."""
+    command = ("diff-tree", "-r", "-z", "--name-only", *QUIET_DIFF, check_commit(since), "HEAD")
+    listed = text(repository.git.ask(*command, "--"))
+    return listed.split("\0")[:-1][:limit]
+
+
 def is_ancestor(repository: Repository, commit: str, of: str | None = None) -> bool | None:
     """Whether `of` (default: HEAD) has the commit in its history; None where one is missing."""
     later = check_commit(of) if of else "HEAD"

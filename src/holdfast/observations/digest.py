@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         "AnySeen", "SeenRun", "SeenFile", "SeenCommand", "SeenSaying", "Decided", "SeenCommit"
     )
 
-RULES = 3  # one more where the same events would give another digest
+RULES = 4  # one more where the same events would give another digest
 MOST_RUNS, MOST_FILES, MOST_SAID, MOST_DECIDED, MOST_COMMITS = 30, 60, 60, 30, 30
 MOST_COMMANDS, FILES_OF_COMMIT = 60, 20
 COMMAND_CHARS, MOST_WORDS = 300, 40
@@ -245,6 +245,24 @@ def fold(
         if event.sequence > digest.sequence:
             digest = replace(_take(digest, event, is_request, rewound), sequence=event.sequence)
     return replace(digest, said=_drop_superseded(digest.said))
+
+
+def skip(digest: Digest, sequence: int) -> Digest:
+    """Beyond what is too much to read: what became of runs and todos there is not known."""
+    if sequence <= digest.sequence:
+        return digest
+    return replace(
+        digest,
+        sequence=sequence,
+        turn=sequence + 1,
+        turn_at=None,
+        is_taken_back=False,
+        folder="",
+        runs=(),
+        commands=(),
+        tasks=NO_TASKS,
+        tasks_source=None,
+    )
 
 
 def _take(
@@ -470,6 +488,7 @@ def _see_run(
     folder: str, command: str, use: CommandUse, event: LoggedEvent, source: Source
 ) -> SeenRun:
     grade = grading.grade_command(command, event)
+    printed = grading.read_output(event)
     is_passed = grade.verdict == "passed"
     return SeenRun(
         command=cut(parts.as_line(command), COMMAND_CHARS),
@@ -479,11 +498,11 @@ def _see_run(
         verdict=grade.verdict,
         by=grade.by,
         because=grade.because,
-        output=() if is_passed else _end_output(event),
+        output=() if is_passed else _end_output(printed),
         source=source,
         is_check=use.kind == "check",
         passed=int(is_passed),
-        is_missing=grade.code in NOT_STARTED or reports.names_unknown(grading.read_output(event)),
+        is_missing=grade.code in NOT_STARTED or reports.names_unknown(printed),
     )
 
 
@@ -495,8 +514,8 @@ def _list_words(command: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _end_output(event: LoggedEvent) -> tuple[str, ...]:
-    lines = reports.list_telling(grading.read_output(event), OUTPUT_LINES)
+def _end_output(printed: str) -> tuple[str, ...]:
+    lines = reports.list_telling(printed, OUTPUT_LINES)
     return tuple(cut(line, OUTPUT_CHARS) for line in lines)
 
 

@@ -248,7 +248,17 @@ def _find_gap(line: Line, outcome: _Outcome) -> str:
         return "but a cmdlet sets no exit code"
     if any(programs.is_idle(call) for call in calls):
         return "but it was asked to prove nothing"
-    nothing = reports.find_nothing(outcome.output) if _has_check(line) else ""
+    return _find_reported_gap(line, outcome.output)
+
+
+def _find_reported_gap(line: Line, output: str) -> str:
+    """A program that is not known may have started a runner, and looked at nothing that it said."""
+    if all(programs.is_reader(line.calls[place]) for place in line.list_counting()):
+        return ""
+    failure = reports.find_failure(output)
+    if failure:
+        return f"but its output says: {cut(failure, SHOWN_CHARS)}"
+    nothing = reports.find_nothing(output)
     return f"but nothing was tried: {cut(nothing, SHOWN_CHARS)}" if nothing else ""
 
 

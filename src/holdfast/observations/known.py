@@ -111,6 +111,15 @@ TRIVIAL = _list_words(
     trap hash type
     """
 )
+# What these print was written by others, or says nothing about how they ended.
+READERS = _list_words(
+    """
+    ag ack awk basename bat cat chmod chown column cp curl cut date df diff docker du echo egrep
+    fgrep file find gh git glab grep head history jq journalctl kubectl less ln ls man mkdir more mv
+    nl od podman printf ps pwd readlink rg rm sed sort stat strings tac tail tar tee touch tr
+    tree uniq unzip wc wget xxd yq zcat zgrep zip
+    """
+)
 # 1 is an answer of theirs, not a failure.
 ANSWERING = _list_words(
     """
@@ -207,7 +216,14 @@ VALUED = {
 # Variables that programs take further options from.
 OPTION_VARIABLES = ("GOFLAGS", "MAKEFLAGS", "MAVEN_ARGS", "MAVEN_OPTS", "PYTEST_ADDOPTS")
 # Options with which nothing is tried, or nothing is held to count.
-IDLE_ANYWHERE = ("--dry-run", "--just-print", "--collect-only", "--continue-on-error", "--no-bail")
+IDLE_ANYWHERE = (
+    "--dry-run",
+    "--just-print",
+    "--collect-only",
+    "--continue-on-error",
+    "--no-bail",
+    "--ignore-failure",
+)
 IDLE_IN_CHECKS = _list_words(
     """
     --co --help -h --version -V --fixtures --markers --setup-plan --setup-only --exit-zero

@@ -278,6 +278,11 @@ def is_trivial(call: Call) -> bool:
     return call.name in known.TRIVIAL
 
 
+def is_reader(call: Call) -> bool:
+    """Whether what it prints says nothing about how it ended itself."""
+    return call.name in known.READERS or is_trivial(call)
+
+
 def may_answer(call: Call) -> bool:
     """Whether 1 may be its answer, not a failure."""
     name = call.name
@@ -340,6 +345,8 @@ def is_idle(call: Call) -> bool:
 def sets_idle(word: str) -> bool:
     """Whether a variable is set from which a program learns that it is to prove nothing."""
     name, _, value = word.partition("=")
+    if name == "SHELL":  # with which make runs its lines
+        return True
     if name not in known.OPTION_VARIABLES:
         return False
     is_make = name == "MAKEFLAGS" and any(letter in value.split(" ")[0] for letter in "niqt")

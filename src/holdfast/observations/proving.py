@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.patterns import compile_later
-from holdfast.observations import programs, shell
+from holdfast.observations import known, programs, shell
 from holdfast.observations.programs import Call
 from holdfast.observations.shell import Word
 
@@ -226,7 +226,8 @@ class _Walk:
         last = proofs[-1]
         before = range(places[0], places[-2])
         if node.is_negated:
-            return _Proof(sources=frozenset({NEGATED}), may_leave=last.may_leave)
+            hidden = frozenset(before) - self.inner
+            return _Proof(sources=frozenset({NEGATED}), hidden=hidden, may_leave=last.may_leave)
         if state.has_pipefail:
             proven = frozenset[int]().union(*(proof.proven for proof in proofs))
             sources = frozenset[int]().union(*(proof.sources for proof in proofs))
@@ -317,11 +318,11 @@ class _Walk:
         if call.script is not None:
             return self._follow_given(call, state, is_condition=is_condition)
         place = self._add(call)
-        self._add_found(call)
+        is_finding = self._add_found(call)
         self._follow_options(call, state)
         is_end = call.name in ("exit", "return")
         is_failure = call.name == "false" or _is_failing_exit(call)
-        is_unsure = call.is_open or call.is_loose or call.name in state.functions
+        is_unsure = call.is_open or call.is_loose or is_finding or call.name in state.functions
         proven = frozenset() if is_unsure or is_end or is_failure else frozenset({place})
         return _Proof(
             proven,
@@ -342,14 +343,17 @@ class _Walk:
         self.calls.append(call)
         return len(self.calls) - 1
 
-    def _add_found(self, call: Call) -> None:
-        """`find -exec` runs a program, whatever comes of it."""
+    def _add_found(self, call: Call) -> bool:
+        """`find -exec` runs a program, whatever comes of it; whether that may hide its end."""
         words = list(call.arguments)
+        is_hiding = False
         for option in FOUND_OPTIONS:
             if call.name == "find" and option in words:
                 given = words[words.index(option) + 1 :] or ["find"]
                 found = programs.unwrap([Word(word) for word in given])
                 self.inner.add(self._add(found))
+                is_hiding = is_hiding or found.name not in known.READERS
+        return is_hiding
 
     def _follow_given(self, call: Call, state: _Shell, *, is_condition: bool) -> _Proof:
         """What a shell was given to run: as if it stood here, in a shell of its own."""

@@ -45,6 +45,7 @@ FAILURES = (
     r".{0,40}BUILD (?:FAILURE|FAILED)",
     r"\d+ tests? completed, [1-9]\d* failed",
     r"> Task \S+ FAILED$",
+    r"(?:\[info\] )?\*\*\* [1-9]\d* (?:TESTS? )?FAILED",
     r"\[error\] (?:Failed|Error):? ",
     # PHPUnit, .NET, CTest, prove
     r"(?:FAILURES|ERRORS)!$",
@@ -75,8 +76,12 @@ FAILURES = (
     r".{0,200}\b[1-9]\d* (?:tests? )?fails? locally\b",
     r"Tests Passed: \d+, Failed: [1-9]",
     r" *evaluation failed :\(",
+    r"\[ FAIL [1-9]",
+    r"\d+ success(?:es)? / [1-9]\d* failures?",
     r"(?:error: )?Some tests failed\.",
     r" *[✗✘×] .{0,40}\b[1-9]\d* tests? failed\b",
+    r".{0,80}(?<![\d.])[1-9]\d* (?:tests?|suites?|specs?|checks?|cases?) failed\b",
+    r" *[✗✘×✖] [1-9]\d* (?:problems?|errors?|failures?)$",
     r"Failed: +\S+#\S+",
     r"\S+:\d+:\d+: [EF]\d{4}: ",
 )
@@ -96,11 +101,13 @@ NOTHING = (
     r"> Task \S*test\S* (?:NO-SOURCE|SKIPPED)$",
     r".{0,80}\bExecuted 0 tests",
     r"There are no tests to run",
+    r"No tasks were run",
     r"Tests: +\d+ (?:skipped|todo), \d+ total",
     r"g?make(?:\[\d+\])?: .{0,40}\b(?:test|tests|check|lint)\b.{0,3} is up to date\.",
     r"g?make(?:\[\d+\])?: Nothing to be done for .{0,40}(?:test|check|lint)",
     r"(?:warning: )?No Python files (?:found|are present)",
     r"Total Tests: 0$",
+    r"\[ FAIL 0 \| WARN \d+ \| SKIP \d+ \| PASS 0 \]",
     r"(?:#|ℹ) tests 0$",
     r"1\.\.0(?: |$)",
     r"Executed 0 out of 0 tests",
@@ -116,6 +123,7 @@ SOME = (
     r"[1-9]\d* examples?,",
     r".{0,40}Tests run: [1-9]",
     r"100% tests passed",
+    r"Success: no issues found",
 )
 
 _CONTROL = compile_later(

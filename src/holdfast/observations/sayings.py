@@ -54,6 +54,7 @@ _REVISES = compile_later(
     re.IGNORECASE,
 )
 _WORD = compile_later(r"[^\W\d_]+")
+_CLAUSE = compile_later(r"[,;:(–—] |\b(?:because|since|so that|weil|denn|porque|parce que)\b")
 _STOP_WORDS = frozenset(
     """
     about actually after again all also always and any are attempt attempts been before best
@@ -149,20 +150,34 @@ def _take_best(sayings: list[Saying]) -> list[Saying]:
 
 
 def _revises(later: Saying, earlier: Saying) -> bool:
-    """Whether a saying gives another value for everything that an earlier one gives a number of."""
+    """Whether a saying gives another value for everything that an earlier one gives a number of.
+
+    A refusal is more than its number: it stays, unless its own words are said with another one.
+    """
     if later.text == earlier.text:
         return True
     subjects = {amount.subject for amount in earlier.amounts}
     new = {amount.subject for amount in later.amounts}
-    if earlier.kind != "number" or not subjects or not subjects <= new:
+    if not subjects or not subjects <= new:
         return False
-    return _is_about_the_same(later, earlier, subjects)
+    if earlier.kind == "number":
+        return _is_about_the_same(later, earlier, subjects)
+    is_said_again = bool(earlier.topics) and later.topics == earlier.topics
+    return is_said_again and bool(_REVISES.search(later.text))
 
 
 def _is_about_the_same(later: Saying, earlier: Saying, subjects: set[str]) -> bool:
     """By the same topics; a saying that revises something may leave them out."""
     before, after = set(earlier.topics), set(later.topics)
     if _REVISES.search(later.text):
-        return after <= before
+        given = _find_clause(later)
+        return set(_list_topics(given)) <= before
     is_named = bool(after) or not subjects.intersection(GENERAL)
     return is_named and after == before
+
+
+def _find_clause(saying: Saying) -> str:
+    """Where the number is given: the reason for it may be about something else."""
+    clauses = _CLAUSE.split(saying.text)
+    given = [clause for clause in clauses if saying.amounts[0].text in clause]
+    return given[0] if given else saying.text

@@ -6,6 +6,8 @@ else that it does. What was folded is kept, so that the next look pays only for 
 
 from __future__ import annotations
 
+import time
+
 from holdfast.errors import HoldfastError
 from holdfast.ground import git
 from holdfast.ground.git_history import list_commit_files
@@ -17,6 +19,7 @@ from holdfast.observations.digest import (
     fold,
     from_dict,
     list_unread_commits,
+    skip,
     to_dict,
 )
 from holdfast.sessions import requests
@@ -31,8 +34,10 @@ if TYPE_CHECKING:
     from holdfast.sessions.model import Session
     from holdfast.sessions.service import SessionService
 
-FIRST_LOOK = 5_000  # of a log that was never looked at, the newest events
-PAGE = 500
+# What one look reads of all logs together, because an agent waits for it; of a single log that goes
+# beyond it, the newest events.
+EVENTS_IN_A_LOOK, SECONDS_IN_A_LOOK = 5_000, 3.0
+PAGE = 100
 QUICK_LOOK = 100
 
 
@@ -41,20 +46,23 @@ async def observe(
 ) -> list[Digest]:
     """What was seen in each of them, without the turns that the person has taken back.
 
-    `worktree`: where git may be asked which files their commits have, each commit once.
+    From the oldest to the newest. Where there is too much to read, the newest are looked at, and
+    the others with the next looks. `worktree`: where git may be asked which files their commits
+    have, each commit once.
     """
     kept = await sessions.store.list_observed([session.id for session in wanted])
     known = [_read_kept(session, kept.get(session.id, ({}, 0))[0]) for session in wanted]
-    looked = [
-        await _look(sessions, session, digest)
-        for session, digest in zip(wanted, known, strict=True)
-    ]
+    looked = await _look_at_all(sessions, wanted, known)
     found = await off_loop(_read_commits, looked, worktree) if worktree else looked
     for session, before, digest in zip(wanted, known, found, strict=True):
         if digest != before:
             observed = {**to_dict(digest), REWOUND: _list_rewound(session)}
             await _keep(sessions, session, observed, kept.get(session.id, ({}, 0))[1])
-    return found
+    # Of a log that has to wait nothing is shown: what it had may hold no longer.
+    return [
+        digest if digest.sequence >= session.last_sequence else Digest()
+        for session, digest in zip(wanted, found, strict=True)
+    ]
 
 
 async def is_observed(sessions: SessionService, wanted: Sequence[Session]) -> bool:
@@ -68,17 +76,37 @@ async def is_observed(sessions: SessionService, wanted: Sequence[Session]) -> bo
 def _read_kept(session: Session, stored: dict[str, Any]) -> Digest:
     """From the beginning, where a turn was taken back since."""
     known = from_dict(stored) if stored.get(REWOUND) == _list_rewound(session) else Digest()
-    if known.sequence:
-        return known
-    first = max(0, session.last_sequence - FIRST_LOOK)
-    return Digest(sequence=first, branch=session.git_branch or "")
+    return known if known.sequence else Digest(branch=session.git_branch or "")
 
 
-async def _look(sessions: SessionService, session: Session, digest: Digest) -> Digest:
+async def _look_at_all(
+    sessions: SessionService, wanted: Sequence[Session], known: Sequence[Digest]
+) -> list[Digest]:
+    """As far as there is room and time; a page at least, so that each look brings them on."""
+    looked = list(known)
+    room = EVENTS_IN_A_LOOK
+    deadline = time.monotonic() + SECONDS_IN_A_LOOK
+    for place in reversed(range(len(wanted))):
+        session, digest = wanted[place], known[place]
+        events = session.last_sequence - digest.sequence
+        is_first = room == EVENTS_IN_A_LOOK
+        if not is_first and (events > room or time.monotonic() > deadline):
+            continue
+        room -= min(events, room)
+        looked[place] = await _look(sessions, session, digest, deadline)
+    return looked
+
+
+async def _look(
+    sessions: SessionService, session: Session, digest: Digest, deadline: float
+) -> Digest:
+    digest = skip(digest, session.last_sequence - EVENTS_IN_A_LOOK)
     rewound = _list_rewound(session)
     while digest.sequence < session.last_sequence:
         events = await sessions.list_events(session.id, digest.sequence, PAGE)
         digest = await off_loop(fold, digest, events, _is_request, rewound)
+        if time.monotonic() > deadline:
+            break
     return digest
 
 

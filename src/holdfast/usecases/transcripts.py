@@ -178,6 +178,7 @@ async def _capture_batch(store: SessionStore, session: CapturedSession, source: 
         return False
     state, state_revision = await store.find_capture(session.client.NAME, session.native_id)
     since = None if cursor else state.get(ON_SINCE)
+    _date_left_out(batch.records, source)
     records = _leave_out_before(batch.records, since)
     moments = [find_moment(record.at) or "" for record in records]
     session.last_at = max([session.last_at, *moments])
@@ -207,6 +208,25 @@ async def _capture_batch(store: SessionStore, session: CapturedSession, source: 
     if batch.forked_from:
         await capture.link_fork(store, session.client.NAME, session.native_id, batch.forked_from)
     return batch.has_more
+
+
+def _date_left_out(records: Sequence[Record], source: str) -> None:
+    """What could not be read has no time: that of what stands before it, or of its file. It must
+    not count as the last thing that happened because it is noted now.
+    """
+    at = None
+    for record in records:
+        if record.at is None and record.parts and LEFT_OUT in record.parts:
+            record.at = at or _find_change(source)
+        at = record.at or at
+
+
+def _find_change(source: str) -> str | None:
+    try:
+        changed_at = time.gmtime(os.stat(source).st_mtime)
+    except (OSError, OverflowError, ValueError):
+        return None
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", changed_at)
 
 
 async def capture_end(

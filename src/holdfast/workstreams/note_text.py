@@ -16,6 +16,7 @@ from holdfast.ground.patterns import compile_later
 from holdfast.workstreams.places import SYMBOL_NAME
 
 NOTE_CHARS = 2_000  # of one note; a longer one is cut
+HEADING_CHARS = 200
 NAMES_IN_A_NOTE = 40
 NAME_CHARS = 200
 SYMBOL_CHARS = 3
@@ -69,11 +70,13 @@ class ClientNote:
     first: int
     last: int
     kind: str = PROSE
+    heading: str = ""  # the one that it stands below
 
     @property
     def words(self) -> str:
-        """Its prose, without what stands in it as code."""
-        return _SPAN.sub(" ", self.text) if "`" in self.text else self.text
+        """Its prose and that of its heading, without what stands in it as code."""
+        said = f"{self.heading}\n{self.text}"
+        return _SPAN.sub(" ", said) if "`" in said else said
 
     def list_names(self) -> list[NamedThing]:
         found = _list_in_code(self.text) if self.kind == CODE else _list_in_prose(self.text)
@@ -124,6 +127,7 @@ class _Splitter:
         self.parts: list[str] = []
         self.first = self.last = 0
         self.fence = ""
+        self.heading = ""
         self.is_shell = False
 
     def take(self, number: int, line: str) -> None:
@@ -138,7 +142,9 @@ class _Splitter:
         if _BLANK.fullmatch(plain) or _RULE.fullmatch(plain):
             self.end()
         elif heading := _HEADING.fullmatch(plain):
+            self.heading = ""
             self._take_whole(number, heading[1].strip().rstrip("#").rstrip())
+            self.heading = heading[1].strip()[:HEADING_CHARS]
         elif plain.lstrip().startswith("|"):
             cells = " · ".join(cell.strip() for cell in plain.strip().strip("|").split("|"))
             self._take_whole(number, cells)
@@ -172,7 +178,7 @@ class _Splitter:
         joined = "\n".join(self.parts) if kind == CODE else " ".join(self.parts)
         text = joined.strip()[:NOTE_CHARS]
         if text:
-            self.notes.append(ClientNote(text, self.first, self.last, kind))
+            self.notes.append(ClientNote(text, self.first, self.last, kind, self.heading))
         self.parts = []
 
 

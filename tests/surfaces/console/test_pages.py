@@ -453,7 +453,7 @@ async def test_the_card_reads_no_more_of_a_long_session_than_of_a_short_one(
     pages: Pages, monkeypatch: pytest.MonkeyPatch
 ):
     """At first the newest events, then what came since."""
-    monkeypatch.setattr(observing, "FIRST_LOOK", 50)
+    monkeypatch.setattr(observing, "EVENTS_IN_A_LOOK", 50)
     read: list[int] = []
     list_events = SessionService.list_events
 

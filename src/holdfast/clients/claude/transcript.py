@@ -49,6 +49,7 @@ from holdfast.clients.transcript import (
     read_tail,
 )
 from holdfast.ground import light_json as json
+from holdfast.ground.patterns import compile_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,10 +83,19 @@ PRINTED = (
     "<bash-stdout>",
     "<bash-stderr>",
     "<system-reminder>",
+    "<user-prompt-submit-hook>",
+    "<ide_",
     "[Request interrupted by user",
 )
 STOPPED_BY_USER = PRINTED[-1]
+TEAMMATE = "<teammate-message"  # another agent says it
+REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
 NOT_YET_STOPPED = {"tool_use": CUT_OFF, None: UNKNOWN}  # why a model stopped speaking
+
+# What an editor or a hook puts before the words of the person.
+_ADDED = compile_later(
+    r"(?s)<(ide_[a-z_]{1,40}|system-reminder|user-prompt-submit-hook)>.*?</\1>\s*"
+)
 
 
 def find_sources(native_id: str, path: str) -> list[str]:
@@ -348,7 +358,7 @@ class ClaudeReading(TranscriptReading):
         for block in as_objects(content):
             if block.get("type") == "tool_result":
                 self._take_result(entry, block)
-        text = join_texts(content)
+        text = _find_own_words(join_texts(content))
         if not text.strip() or entry.get("isMeta") is True or text.startswith(PRINTED):
             return
         if entry.get("isCompactSummary") is True:
@@ -394,7 +404,7 @@ class ClaudeReading(TranscriptReading):
     def _take_queued(self, entry: dict[str, Any]) -> None:
         """What the person said while the model was at work."""
         queued = as_object(entry.get("attachment"))
-        text = join_texts(queued.get("prompt"))
+        text = _find_own_words(join_texts(queued.get("prompt")))
         if queued.get("type") != "queued_command" or not text.strip():
             return
         name = None
@@ -527,6 +537,18 @@ def _find_between(text: str, opening: str, closing: str) -> str:
     return text.partition(opening)[2].partition(closing)[0]
 
 
+def _find_own_words(text: str) -> str:
+    """Without what an editor or a hook has put beside the words of the person, which hooks are
+    given alone; all of it where there are no others.
+    """
+    own = text.strip()
+    while own.startswith("<") and (added := _ADDED.match(own)):
+        own = own[added.end() :]
+    while own.endswith(REMINDER_END) and REMINDER in own:
+        own = own[: own.rindex(REMINDER)].rstrip()
+    return text if len(own) in (0, len(text.strip())) else own
+
+
 def _find_origin(entry: dict[str, Any], text: str, is_command: bool) -> str | None:
     """Who wrote a message, where it was not the person to the agent."""
     kind = as_object(entry.get("origin")).get("kind")
@@ -536,6 +558,8 @@ def _find_origin(entry: dict[str, Any], text: str, is_command: bool) -> str | No
         return NOTIFICATION
     if entry.get("promptSource") == "system":
         return "system"
+    if text.startswith(TEAMMATE):
+        return "teammate"
     if is_command and not _begins_turn(entry):
         return "command"
     return None

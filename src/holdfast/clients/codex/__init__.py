@@ -70,11 +70,26 @@ HEADLESS = b'"source":"exec"'
 FIRST_BYTES = 4096  # of a transcript, which says at once how it was begun
 
 
+# What an editor puts above the words of the person: open files, a selection, attachments.
+REQUEST_MARK = "\n## My request for Codex:"
+
+
 def parse(event_name: str, payload: Mapping[str, Any]) -> HookEvent | None:
+    prompt = payload.get("prompt")
+    if isinstance(prompt, str):
+        payload = {**payload, "prompt": find_own_words(prompt)}
     event = parse_common(NAME, event_name, payload, messages=MESSAGES, tools=TOOLS, keys=KEYS)
     if event and event.parts and event.parts.get("tool") == PATCH_TOOL:
         _name_patch(event.parts)
     return event
+
+
+def find_own_words(prompt: str) -> str:
+    """Without what an editor has put above them; all of it where there are no others."""
+    if not prompt.startswith("# "):
+        return prompt
+    own = prompt.partition(REQUEST_MARK)[2].strip()
+    return own or prompt
 
 
 def _name_patch(parts: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.codex import PATCH, PATCH_TOOL
+from holdfast.clients.codex import PATCH, PATCH_TOOL, find_own_words
 from holdfast.clients.contract import as_text, describe_agent
 from holdfast.clients.transcript import (
     CUT_OFF,
@@ -357,7 +357,7 @@ class CodexReading(TranscriptReading):
             self.add_tool(item.get("id"), item.get("tool"), given, answer, _describe(item))
 
     def _take_prompt(self, item: dict[str, Any], turn_id: object) -> None:
-        text = join_texts(item.get("content"))
+        text = find_own_words(join_texts(item.get("content")))
         if not text.strip():
             return
         origin = _find_origin(text)

@@ -108,7 +108,8 @@ def _list_changed(
 ) -> tuple[str, ...] | None:
     """The checkout as it is now; where it is not shown here, only what was edited later."""
     if session.worktree and _is_shown(session.worktree, roots):
-        return list_changed_since(digest.files[::-1], last_pass, session.worktree)
+        paths = [file.path for file in digest.files[::-1]]
+        return list_changed_since(paths, last_pass, session.worktree)
     passed_at = last_pass.source.sequence
     later = [file.path for file in reversed(digest.files) if file.source.sequence > passed_at]
     return tuple(links.short_path(path, session.worktree) for path in later) or None
