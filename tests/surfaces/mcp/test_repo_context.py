@@ -132,6 +132,40 @@ async def test_an_agent_saves_after_a_proof_and_not_before(repo: Repo):
         assert again["code"] == "not_verified", "the proof was of other contents"
 
 
+def see(repo: Repo, session: str, command: str, exit_code: int) -> None:
+    """As a hook stores what a client has run."""
+    parts = {"tool": "Bash", "input": {"command": command}, "exit_code": exit_code}
+    words = ("--type", "tool_result", "--role", "tool", "--content", "", "--parts")
+    stored = run_process("session", "append", session, *words, json.dumps(parts), cwd=repo.folder)
+    assert stored.code == 0, stored.err
+
+
+async def test_an_agent_saves_after_a_check_that_was_seen_to_pass_on_these_files(repo: Repo):
+    started = run_process("session", "start", "--chatmode", "a", "--json", cwd=repo.folder)
+    session = started.document["id"]
+    see(repo, session, "pytest -q", 0)
+    repo.write("src/retry.py", RETRY.replace("30", "60"))
+    async with doors.inside(repo.folder) as client:
+        early = await call_refused(client, TOOL, operation="save", summary="Slower.")
+        see(repo, session, "ls src", 0)
+        unrelated = await call_refused(client, TOOL, operation="save", summary="Slower.")
+        await do(client, "decide", text="wait 60 seconds", because="the provider's limit")
+        see(repo, session, "pytest -q", 0)
+        saved = await do(client, "save", summary="Slower.")
+        see(repo, session, "pytest -q", 1)
+        failing = await call_refused(client, TOOL, operation="save", summary="Slowest.")
+        see(repo, session, "pytest -q | tail", 0)
+        hidden = await call_refused(client, TOOL, operation="save", summary="Slowest.")
+        see(repo, session, "pytest -q", 0)
+        again = await do(client, "save", summary="Slowest.")
+
+    for refused in (early, unrelated, failing, hidden):
+        assert refused["code"] == "not_verified"
+    for context in (saved["context"], again["context"]):
+        verified_by = context["working_summary"]["verified_by"]
+        assert verified_by.startswith("a pass of pytest -q (20")
+
+
 async def test_a_round_runs_from_start_to_close(repo: Repo):
     async with doors.inside(repo.folder) as client:
         await do(client, "round", step="start", topic="Where?")

@@ -6,7 +6,7 @@ the key as well: sent again after a crash between the two, it finds its own entr
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.bundles.errors import RoundNotFoundError
@@ -150,14 +150,20 @@ async def claim(call: Call) -> Answer:
 
 
 async def save(call: Call) -> Answer:
+    from holdfast.usecases.verifying import find_seen_pass
+
     given = call.arguments
     work = _open_work(call)
+
+    async def find_pass(own_paths: Sequence[str]) -> str | None:
+        return await find_seen_pass(call.app, work.folder, own_paths)
 
     async def verb(scope: Scope) -> NotedWork:
         saved = await work.save(
             given["summary"],
             feature_request=given.get("feature_request"),
             expected_revision=given.get("expected_revision"),
+            find_pass=find_pass,
             **_pick_document(call),
         )
         return NotedWork("", notes=tuple(saved.notes))
