@@ -100,6 +100,18 @@ def test_it_has_the_last_message_of_a_client_that_was_killed(claude: Claude, rep
     assert "I begin with the second worker." in text
 
 
+def test_what_only_the_transcript_of_a_killed_client_has_can_be_resumed(claude: Claude, repo: Repo):
+    claude.fire("SessionStart", source="startup")
+    claude.turn("Look at the queue.", "Looked.", "p1")
+    claude.ask("Now use 3 workers.", "p2")
+    claude.answer("I begin with the second worker.")
+
+    text = run_process("resume", "workers", "--print", cwd=repo.folder).out
+
+    assert "Now use 3 workers." in text
+    assert "I begin with the second worker." in text
+
+
 def test_a_line_that_is_too_long_makes_no_session_the_last_one(
     claude: Claude, repo: Repo, home: Path
 ):

@@ -4,6 +4,7 @@ from holdfast.usecases.errors import (
     ClientMissingError,
     ClientSessionNotNamedError,
     NoClientSessionError,
+    NothingToResumeError,
     SessionOffError,
     SwitchableSession,
 )
@@ -19,4 +20,5 @@ EXAMPLES = (
     SessionOffError("0af395d8-6c4b-4446-89a7-d52beac3d8cd"),
     ClientMissingError("codex", ["claude", "gemini"]),
     ClientMissingError(None, []),
+    NothingToResumeError("webhok"),
 )

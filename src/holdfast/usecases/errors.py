@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.errors import Action, NotFound, Refused
+from holdfast.errors import Action, NotFound, Refused, shown
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.text import cut
 
@@ -83,4 +83,16 @@ class ClientMissingError(NotFound):
         there = f" Found: {', '.join(found)}." if found else ""
         super().__init__(
             f"{missing} in this shell's PATH.{there}", next_actions=[Action("resume.print")]
+        )
+
+
+class NothingToResumeError(NotFound):
+    """Words that no conversation and no session of a working tree has."""
+
+    code = "nothing_to_resume"
+
+    def __init__(self, words: str):
+        self.words = words
+        super().__init__(
+            f"Nothing here was about {shown(words)}.", next_actions=[Action("resume.list")]
         )

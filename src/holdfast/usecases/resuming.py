@@ -14,7 +14,7 @@ from holdfast.clients import find_client
 from holdfast.clients.opening import get_opening
 from holdfast.conversations import comparing, finding
 from holdfast.conversations.comparing import FileChanges
-from holdfast.conversations.errors import AmbiguousConversationError, ConversationNotFoundError
+from holdfast.conversations.errors import AmbiguousConversationError
 from holdfast.conversations.model import AgentConfig
 from holdfast.conversations.resuming import ROOM, Subject, make_block
 from holdfast.conversations.rules import merge_messages
@@ -27,6 +27,7 @@ from holdfast.ground.git_state import list_uncommitted
 from holdfast.ground.off_loop import off_loop
 from holdfast.sessions.changing import CONVERSATION
 from holdfast.usecases import continuation, conversing, setting_up
+from holdfast.usecases.errors import NothingToResumeError
 from holdfast.usecases.location import locate_branch
 from holdfast.usecases.session_titles import find_title
 from holdfast.usecases.transcripts import HEAD
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from holdfast.storage.resumes import Promise
 
 MOST_CONVERSATIONS, MOST_SESSIONS = 2_000, 200
-REQUESTS, REQUEST_CHARS = 20, 2_000  # of a session without a conversation, to find it by
+REQUESTS, REQUEST_CHARS = 20, 2_000  # of a thread of sessions, to find it by
 NEAREST = 5
 
 
@@ -211,7 +212,7 @@ async def choose(app: App, worktree: str, words: str) -> Resumable:
     if named or ranked:  # a folder that was copied names the session of the other one
         nearest = [by_id[each.id] for each in ranked[:NEAREST]] or named[:NEAREST]
         raise AmbiguousConversationError(words, [f"{each.id} ({each.title})" for each in nearest])
-    raise ConversationNotFoundError(words)
+    raise NothingToResumeError(words)
 
 
 def _list_names(resumable: Resumable) -> set[str]:
@@ -231,16 +232,28 @@ async def _make_entries(
 
 
 async def _make_entry(app: App, resumable: Resumable, said: Sequence[str] | None) -> finding.Entry:
-    """`said`: the words that were found in the history of a conversation."""
+    """`said`: the words that were found in the history of a conversation. What was asked since it
+    was saved is in the log.
+    """
     subject = resumable.subject
     about = f"{subject.type} {subject.client} {subject.summary}"
     texts = list(said or ())
-    if resumable.conversation is None and resumable.session is not None:
-        requests = await app.scope.sessions.list_requests(
-            resumable.session.id, REQUESTS, REQUEST_CHARS
-        )
-        texts = [request.content for request in requests]
+    if resumable.session is not None:
+        texts += await _list_asked(app, resumable.session)
     return finding.Entry(subject.id, subject.title, about, "\n".join(texts))
+
+
+async def _list_asked(app: App, session: Session) -> list[str]:
+    """The newest requests of its thread."""
+    sessions = app.scope.sessions
+    thread = await sessions.list_thread(session.id) if session.resumed_from else [session]
+    asked: list[str] = []
+    for each in reversed(thread):
+        if len(asked) < REQUESTS:
+            wanted = REQUESTS - len(asked)
+            found = await sessions.list_requests(each.id, wanted, REQUEST_CHARS)
+            asked += [request.content for request in found]
+    return asked
 
 
 # --- what is told ---------------------------------------------------------------------------------

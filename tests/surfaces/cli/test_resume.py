@@ -81,6 +81,21 @@ def test_conversations_and_sessions_are_found_by_words(cli: Call):
     assert cli("resume", "--list", "nonsense").out == "Nothing here has 'nonsense'.\n"
 
 
+def test_what_was_asked_before_a_session_went_on_or_a_save_is_found(cli: Call):
+    session = say(cli, "webhook retry", "Never use Redis.", "Give up after 8 attempts.")
+    assert cli("session", "end", session).code == 0
+    next_ = cli("session", "resume", session, "--json").document["id"]
+    words = ("--type", "user_message", "--role", "user", "--content", "Wait longer.")
+    assert cli("session", "append", next_, *words).code == 0
+    before = cli("resume", "--list", "redis", "--json").document["resumables"]
+    id_ = begin(cli, "Something else")
+
+    after = cli("resume", "--list", "redis", "--json").document["resumables"]
+
+    assert [each["id"] for each in before] == [next_]
+    assert [each["id"] for each in after] == [id_]
+
+
 def test_a_conversation_stands_for_its_session(cli: Call):
     session = say(cli, "webhook retry", "Retry webhooks.")
     id_ = begin(cli)
@@ -112,7 +127,7 @@ def test_unknown_words_are_refused(words: str, cli: Call):
     answer = cli("resume", "--print", "--", words)
 
     assert answer.code != 0
-    assert "does not exist" in answer.err
+    assert "Nothing here was about" in answer.err
 
 
 def test_words_that_fit_two_are_never_a_guess(cli: Call):

@@ -49,6 +49,7 @@ COMMANDS = {
         "SHARED_CONTEXT_ENABLED=true holdfast workstream show",
         "{} prints this repository's name.",
     ),
+    "resume.list": ("holdfast resume --list", "{} lists what there is."),
     "resume.print": ("holdfast resume --print", "{} prints what its agent would be handed."),
     "round.abandon": ("holdfast round abandon", "{} ends it without a result."),
     "round.close": ("holdfast round close", "{} ends it with its results."),

@@ -16,6 +16,7 @@ from holdfast.ground import clock
 from holdfast.ground.text import cut, plural, term_safe
 from holdfast.surfaces.cli.running import Command, Output, here, prints, wants_json
 from holdfast.usecases import opening, resuming, setting_up
+from holdfast.usecases.catching_up import catch_up_for_reader
 from holdfast.usecases.opening import Start
 from holdfast.usecases.resuming import Resumable, Resume
 
@@ -40,11 +41,13 @@ def command(
 ) -> Output:
     """Go on with earlier work, in any client
 
-    WORDS are looked for in titles, types, summaries and what was said. Without any, you choose from
-    a list. The same client goes on with its own session as long as it has it.
+    WORDS are looked for in titles, types, summaries, in what you asked and in saved conversations.
+    Without any, you choose from a list. The same client goes on with its own session as long as it
+    has it.
     """
     worktree = here()
     query = " ".join(words).strip()
+    app.run(catch_up_for_reader(app, worktree))  # a client that was killed has reported nothing
     if is_listed:
         return _list(app, worktree, query)
     found = _choose(app, worktree, query)

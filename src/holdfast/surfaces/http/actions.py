@@ -37,6 +37,7 @@ ROUTES = {
     "proof.list": "GET /api/workstreams",
     "prove": None,
     "repository.name": None,
+    "resume.list": "GET /api/conversations",
     "resume.print": None,
     "round.abandon": None,
     "round.close": None,

@@ -38,6 +38,7 @@ CALLS = {
     "memory.import": None,
     "memory.list": "memory operation=list",
     "program.install": None,
+    "resume.list": "conversation operation=list",
     "resume.print": None,
     "proof.list": "repo_context operation=load",
     "prove": PROVE,
