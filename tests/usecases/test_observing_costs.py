@@ -86,6 +86,16 @@ def lengthen(native_id: str, events: int) -> None:
         )
 
 
+def finish_look(native_id: str) -> None:
+    """A counted hook is slow, and what it did not get to would be read by the next one."""
+    with App() as app:
+        sessions = app.scope.sessions
+        session = app.run(sessions.get_session(find_session_id(native_id)))
+        digest = None
+        while digest is None or digest.sequence < session.last_sequence:
+            (digest,) = app.run(observing.observe(sessions, [session]))
+
+
 def count_hook(claude: Claude, tmp_path: Path, event: str, **fields: str) -> Counted:
     payload = claude.payload(event, **fields)
     words = ("hook", "claude", event)
@@ -114,6 +124,7 @@ def count_moments(home: Path, project: Path, tmp_path: Path, events: int) -> dic
             f"> {request}"
             in json.loads(counted[start].out)["hookSpecificOutput"]["additionalContext"]
         )
+        finish_look(FIRST)
     return counted
 
 

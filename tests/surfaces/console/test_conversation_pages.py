@@ -9,6 +9,7 @@ import shutil
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from holdfast.conversations.store import ConversationFiles
 from holdfast.surfaces.console import conversation_view
 from holdfast.surfaces.console.conversation_view import CARDS_PER_PAGE, describe_files
 from holdfast.usecases import conversing
+from holdfast.usecases.conversation_index import ConversationIndex
 from holdfast.usecases.observing import QUICK_LOOK
 from tests.rig.commands import run_process
 from tests.surfaces.console.noting import with_code
@@ -194,6 +196,30 @@ async def test_without_a_session_the_folder_says_what_was_said(screen: Screen, r
     assert "“Give up after 8, and count the first delivery as attempt 1.”" in page
     assert "Its session" not in page
     assert str(shared) in page
+
+
+async def test_one_that_goes_while_the_list_is_made_is_left_out(
+    screen: Screen, monkeypatch: pytest.MonkeyPatch
+):
+    """As another branch may be checked out at any moment."""
+    (last, *_) = await write(screen)
+    folder = next((screen.root.parent / "data/conversations").glob(f"*/{last}"))
+    session_file = json.loads((folder / ".session/session.json").read_text())
+    session_file["session_id"] = None
+    (folder / ".session/session.json").write_text(json.dumps(session_file))
+    renamed = folder.with_name("009-debug-without-a-session")
+    folder.rename(renamed)
+    list_page = ConversationIndex.list_page
+
+    async def list_and_remove(self: ConversationIndex, *given: Any, **named: Any) -> Any:
+        page = await list_page(self, *given, **named)
+        shutil.rmtree(renamed)
+        return page
+
+    monkeypatch.setattr(ConversationIndex, "list_page", list_and_remove)
+    cards = await screen.get("/console/conversations?at=list")
+
+    assert len(list_titles(cards)) == len(TALKS) - 1
 
 
 async def test_a_damaged_or_newer_one_is_shown_and_said_to_be_read_only(screen: Screen):

@@ -114,7 +114,8 @@ class OpenCodeProgram:
         for of_message, of_part in self._read(home, parts):
             message, part = json.loads(of_message), json.loads(of_part)
             is_added = part.get("synthetic") or message.get("agent") == "compaction"
-            if part["type"] == "text" and not is_added:
+            # One that was killed may have begun a text that has no word yet.
+            if part["type"] == "text" and part["text"] and not is_added:
                 messages.append((message["role"], part["text"]))
         return messages
 

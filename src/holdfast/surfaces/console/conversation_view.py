@@ -11,6 +11,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from holdfast.conversations.errors import ConversationNotFoundError
 from holdfast.conversations.model import STATUSES, Conversation
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.off_loop import off_loop
@@ -121,8 +122,17 @@ async def load_cards(
         page = await index.search(worktree, words, status=chosen, limit=limit)
     else:
         page = await index.list_page(worktree, status=chosen, below=below, limit=limit)
-    cards = await asyncio.gather(*(_make_card(app, worktree, each) for each in page.conversations))
-    return Cards(tuple(cards), page.older, page.total, words, chosen or "")
+    made = await asyncio.gather(*(_find_card(app, worktree, each) for each in page.conversations))
+    cards = tuple(card for card in made if card)
+    return Cards(cards, page.older, page.total, words, chosen or "")
+
+
+async def _find_card(app: App, worktree: str, conversation: Conversation) -> Card | None:
+    """None where its folder has gone since it was listed, as with another branch."""
+    try:
+        return await _make_card(app, worktree, conversation)
+    except ConversationNotFoundError:
+        return None
 
 
 async def _make_card(app: App, worktree: str, conversation: Conversation) -> Card:
