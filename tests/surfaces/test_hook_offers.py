@@ -432,7 +432,7 @@ def test_the_person_is_shown_a_line_and_why_explains_it(
 
     shown = json.loads(claude.ask(GOING).out)["systemMessage"]
 
-    line = "Holdfast told the agent that this conversation is not saved (holdfast why)"
+    line = "Holdfast: all is kept; the conversation's folder is not up to date (holdfast why)"
     assert shown == line
     (notice,) = cli("why", "--json").document["notices"]
     assert (notice["entry"], notice["kind"]) == (conversation.id, "offer")

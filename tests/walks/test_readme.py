@@ -1,4 +1,4 @@
-"""The README's working day, typed line by line: what it shows is what is printed."""
+"""The README's examples, typed line by line: what it shows is what is printed."""
 
 import os
 import re
@@ -64,7 +64,7 @@ def test_the_readme_shows_what_is_printed(home: Path, monkeypatch: pytest.Monkey
     folder = home / "payouts"
     subprocess.run(["git", "init", "--quiet", "--initial-branch=main", folder], check=True)
     (folder / "README.md").touch()
-    shown = lines_of("A working day")
+    shown = lines_of("Sessions by hand")
 
     printed = list(typed_again(shown, home, folder))
 

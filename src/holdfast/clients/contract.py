@@ -314,7 +314,7 @@ def reply_in_common(event_name: str, text: str, notice: str = "", offer: str = "
     output = {"hookEventName": event_name, "additionalContext": whole}
     shown = f"Holdfast handed over {len(whole):,} characters about earlier work (holdfast why)"
     if not text and not notice:
-        shown = "Holdfast told the agent that this conversation is not saved (holdfast why)"
+        shown = "Holdfast: all is kept; the conversation's folder is not up to date (holdfast why)"
     elif not text:
         shown = "Holdfast reminded the agent of an earlier decision (holdfast why)"
     return json.dumps({"systemMessage": shown, "hookSpecificOutput": output}, ensure_ascii=False)
