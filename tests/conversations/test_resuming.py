@@ -79,6 +79,28 @@ def test_a_request_that_is_too_long_is_cut_and_its_answer_is_there():
     assert "Understood." in text
 
 
+def test_hours_of_an_agent_that_works_alone_fit_and_its_last_message_is_whole():
+    steps = [say(n, f"Step {n} is done, the next file is {n}.", "assistant") for n in range(3_000)]
+    last = say(3_000, "The last step: " + "word " * 200 + "done.", "assistant")
+
+    text = make(say(-1, "Convert every file."), *steps, last)
+
+    assert len(text) <= ROOM
+    assert "Convert every file." in text
+    assert last.content in text
+    assert "Step 2999 is done" in text
+    assert "messages left out here)\n" in text
+
+
+def test_a_request_of_any_length_leaves_room_for_the_answer():
+    answer = say(2, "It was the lock: " + "word " * 100 + "done.", "assistant")
+
+    text = make(say(1, "x" * 50_000), answer)
+
+    assert len(text) <= ROOM
+    assert answer.content in text
+
+
 def test_the_window_that_has_the_messages_gets_none_of_them():
     text = make(say(1, "Retry webhooks."), has_messages=False)
 

@@ -95,29 +95,36 @@ def describe_age(age: timedelta) -> str:
 
 def _list_messages(messages: Sequence[Message], room: int) -> list[str]:
     full = _choose_full(messages, int(room * FULL_SHARE))
-    earlier = messages[: len(messages) - len(full)]
-    lines = []
-    condensed = _condense(earlier, room - sum(map(len, full)))
-    if condensed:
-        lines += ["", "Earlier, in short:", *condensed]
-    return [*lines, "", "Last messages:", *full]
+    first = min(full)
+    condensed = _condense(messages[:first], room - sum(map(len, full.values())))
+    lines = ["", "Earlier, in short:", *condensed] if condensed else []
+    lines += ["", "Last messages:"]
+    before = first
+    for number, text in sorted(full.items()):
+        if number > before:
+            lines.append(f"({plural(number - before, 'message')} left out here)")
+        lines.append(text)
+        before = number + 1
+    return lines
 
 
-def _choose_full(messages: Sequence[Message], room: int) -> list[str]:
-    """The newest that fit, and in any case those from the last request on; of a request that is
-    longer than the room, the beginning.
+def _choose_full(messages: Sequence[Message], room: int) -> dict[int, str]:
+    """The last request and the last message, cut where they are longer than the room; and the
+    newest of the others that fit. By their numbers, because an agent that works alone for hours
+    says more after a request than a client takes.
     """
-    last = max((n for n, each in enumerate(messages) if each.role == "user"), default=0)
-    request, *answers = messages[last:]
-    answer_room = max(room - len(request.content), CONDENSED_CHARS) // max(len(answers), 1)
-    shown = [_show(request, room), *(_show(answer, answer_room) for answer in answers)]
-    room -= sum(map(len, shown))
-    for message in reversed(messages[:last]):
-        text = _show(message)
+    newest = len(messages) - 1
+    request = max((n for n, each in enumerate(messages) if each.role == "user"), default=newest)
+    shown = {request: _show(messages[request], room if request == newest else room // 2)}
+    room -= len(shown[request])
+    for number in range(newest, -1, -1):
+        if number == request:
+            continue
+        text = _show(messages[number], room if number == newest else None)
         room -= len(text)
-        if room < 0:
+        if room < 0 and number != newest:
             break
-        shown.insert(0, text)
+        shown[number] = text
     return shown
 
 
