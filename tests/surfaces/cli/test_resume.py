@@ -129,6 +129,21 @@ def test_words_that_fit_two_are_never_a_guess(cli: Call):
 # --- what is told ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "words", ["Wir prüfen die Größe. ", "我们检查文件大小。", "🚀 نتحقق من الحجم "]
+)
+def test_the_text_fits_the_client_in_every_script(cli: Call, programs: Path, words: str):
+    session = say(cli, "sizes", *(f"{number}. {words * 60}" for number in range(12)))
+
+    for_codex = cli("resume", session, "--print", "--in", "codex", "--json").document["resume"]
+    for_claude = cli("resume", session, "--print", "--in", "claude", "--json").document["resume"]
+
+    assert len(for_codex["text"].encode()) <= 10_000
+    assert len(for_claude["text"]) <= 10_000
+    assert f"Answer to: 11. {words * 20}".strip() in for_codex["text"]
+    assert for_codex["text"].count("[END RESUMED CONTEXT]") == 1
+
+
 def test_the_text_has_the_last_messages_and_what_has_changed(cli: Call, work: Work):
     say(cli, "webhook retry", "Retry webhooks.", "Give up after 8 attempts.")
     begin(cli)
