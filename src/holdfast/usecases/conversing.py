@@ -215,7 +215,7 @@ async def save_conversation(
     began_at = clock.now()  # what is said from now on may not be in the folder
     saved = await service.save_conversation(
         conversation.id,
-        await gather_messages(app, of),
+        await gather_messages(app, of, conversation.id),
         summary=summary,
         status=status,
         agent_config=await describe_agent(app, of, conversation.agent_config.command, worktree),
@@ -252,11 +252,21 @@ def commit_conversation(worktree: str, saved: Saved) -> str | None:
     return commit_paths(worktree, saved.paths, f"Save conversation: {title}")
 
 
-async def gather_messages(app: App, session: Session) -> list[Message]:
-    """What the person and the agent said to each other, in every session of the thread."""
-    thread = await app.scope.sessions.list_thread(session.id)
+async def gather_messages(
+    app: App, session: Session, conversation_id: str | None = None
+) -> list[Message]:
+    """What the person and the agent said to each other, in every session of the thread.
+
+    And in those beside it that belong to the conversation: two clients may go on with one at once.
+    """
+    sessions = await app.scope.sessions.list_thread(session.id)
+    if conversation_id is not None:
+        known = {each.id for each in sessions}
+        related = await app.scope.sessions.list_related_sessions(session.id)
+        linked = [each for each in related if each.metadata.get(CONVERSATION) == conversation_id]
+        sessions += [each for each in linked if each.id not in known]
     messages = []
-    for each in thread:
+    for each in sessions:
         rewound = each.metadata.get(requests.REWOUND) or ()
         events = [event async for event in app.scope.sessions.read_events(each.id)]
         taken_back = requests.list_taken_back(events, rewound)

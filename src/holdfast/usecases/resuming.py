@@ -313,7 +313,8 @@ async def gather_messages(app: App, worktree: str, resumable: Resumable) -> list
     """From the log where this machine has it, and from the folder what only the folder has."""
     said: list[Message] = []
     if resumable.session is not None:
-        said = await conversing.gather_messages(app, resumable.session)
+        about = resumable.conversation.id if resumable.conversation else None
+        said = await conversing.gather_messages(app, resumable.session, about)
     if resumable.conversation is not None:
         service = conversing.open_conversations(app, worktree)
         history = await service.get_history(resumable.id)

@@ -27,7 +27,7 @@ async def take_over(
         return ()
     if left is not None and await _is_of_thread(app, left, session):
         return ()
-    said = await conversing.gather_messages(app, left) if left else []
+    said = await conversing.gather_messages(app, left, conversation.id) if left else []
     service = conversing.open_conversations(app, worktree)
     try:
         await service.save_conversation(

@@ -292,6 +292,30 @@ def test_what_was_promised_is_handed_over_once_and_continues_the_session(
     assert begun.resumed_from == session
 
 
+def test_two_clients_that_go_on_at_once_lose_nothing_that_was_said(
+    cli: Call, programs: Path, project: Path
+):
+    say(cli, "webhook retry", "Retry webhooks.")
+    id_ = begin(cli)
+    own = cli("resume", id_, "--in", "claude", "--json").document["start"]["arguments"][2]
+    cli("resume", id_, "--in", "codex", "--json")
+    for client, native in (("claude", own), ("codex", NATIVE)):
+        given = {"session_id": native, "cwd": str(project), "source": "startup"}
+        begun = fire(client, "SessionStart", payload(client, "SessionStart", **given))
+        assert "RESUMED CONVERSATION" in begun.out
+        with App() as app:
+            session = app.run(app.scope.sessions.find_native_session(client, native))
+            assert session is not None
+            said = f"Said in {client}."
+            app.run(app.scope.sessions.append_event(session.id, "user_message", "user", said))
+
+    text = cli("resume", id_, "--print").out
+    saved = cli("conversation", "save", id_, "--json").document
+
+    assert all(f"\nSaid in {client}.\n" in text for client in ("claude", "codex"))
+    assert saved["conversation"]["message_count"] == 4
+
+
 def test_a_conversation_of_another_machine_begins_a_session(
     cli: Call, programs: Path, project: Path
 ):
