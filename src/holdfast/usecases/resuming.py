@@ -269,7 +269,7 @@ async def prepare(
     changes = await _compare(app, worktree, resumable, client, place, model)
     limit = client.TEXT_CHARS if client else None
     measure = _count_bytes if client and client.COUNTS_BYTES else len
-    history, key = _describe_history(app, worktree, resumable), fence_key(app.settings.home)
+    history, key = _describe_history(app, worktree, resumable), find_key(app, messages)
 
     def write(room: int) -> str:
         return make_block(
@@ -292,6 +292,12 @@ async def prepare(
     whole = f"{block}\n\n{document}" if document else block
     has_room = limit is None or measure(whole) <= limit
     return Resume(resumable, changes, whole if has_room else block)
+
+
+def find_key(app: App, messages: Sequence[Message]) -> bytes:
+    """Of the markers around what others said; one's own words need none, so none is made."""
+    is_needed = any(not message.is_own for message in messages)
+    return fence_key(app.settings.home) if is_needed else b""
 
 
 def _fit(

@@ -22,7 +22,7 @@ from holdfast.conversations.resuming import CHANGE_CHARS, END, NAME_CHARS
 from holdfast.conversations.rules import check_status
 from holdfast.errors import InvalidValueError, NoWorkingTreeError
 from holdfast.ground import clock
-from holdfast.ground.fence import fence_key, one_line
+from holdfast.ground.fence import one_line
 from holdfast.ground.redaction import describe_masked
 from holdfast.ground.text import plural
 from holdfast.sessions.errors import SessionEndedError
@@ -235,7 +235,9 @@ async def _answer_resumed(
     actions = []
     if call.wants_detail:
         said = await resuming.gather_messages(call.app, worktree, prepared.of)
-        page = message_pages.make_page(prepared.of.id, said, None, _find_key(call))
+        page = message_pages.make_page(
+            prepared.of.id, said, None, resuming.find_key(call.app, said)
+        )
         resumed |= page.to_dict()
         actions = _list_next(prepared.of, page)
     data = {"resume": resumed}
@@ -246,17 +248,13 @@ async def _answer_page(call: Call, worktree: str, found: Resumable, cursor: obje
     from holdfast.usecases import resuming
 
     said = await resuming.gather_messages(call.app, worktree, found)
-    page = message_pages.make_page(found.id, said, cursor, _find_key(call))
+    page = message_pages.make_page(found.id, said, cursor, resuming.find_key(call.app, said))
     data = {"resume": {"id": found.id, **page.to_dict()}}
     return Answer(data, (), _list_next(found, page), text=wording.describe_resume(data))
 
 
 def _write_change(change: Change) -> dict[str, Any]:
     return {**change.to_dict(), "text": one_line(change.text, CHANGE_CHARS)}
-
-
-def _find_key(call: Call) -> bytes:
-    return fence_key(call.app.settings.home)
 
 
 def _list_next(found: Resumable, page: message_pages.MessagePage) -> list[str]:
