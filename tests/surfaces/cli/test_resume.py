@@ -235,6 +235,8 @@ def test_the_client_is_named_chosen_or_refused(cli: Call, programs: Path):
         return list(start["arguments"])
 
     assert arguments("--in", "codex")[:2] == ["codex", "--no-daemon"]
+    assert arguments("--in", "Claude Code")[:2] == ["claude", "--session-id"]
+    assert arguments("--in", "CODEX")[:2] == ["codex", "--no-daemon"]
     assert arguments()[:2] == ["claude", "--session-id"]
     assert "is not known" in cli("resume", "webhook", "--in", "emacs").err
     assert "The program gemini was not found" in cli("resume", "webhook", "--in", "gemini").err
