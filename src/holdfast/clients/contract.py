@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         TITLE: str
         EVENTS: Collection[str]  # the hooks of which something is kept
         TEXT_CHARS: int | None  # how much of ours it hands to its model whole
+        COUNTS_BYTES: bool  # for that, so that most scripts but the Latin have less room
 
         NEWS: Collection[bytes]  # of which one is in every line of a transcript that matters
         NAMES_TOOLS: bool  # its hooks have the id of a tool's run that its transcript has

@@ -93,6 +93,7 @@ class Message:
     content: str
     at: datetime
     client: str | None = None
+    is_own: bool = True  # False: it came with the repository, and this machine has no log of it
 
     def to_dict(self) -> dict[str, Any]:
         line = {

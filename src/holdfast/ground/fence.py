@@ -28,6 +28,7 @@ LOOKAHEAD_CHARS = 64  # more than any pattern looks ahead, so the rest need not 
 KEY_BYTES = 32
 FILE_BYTES = 1000
 PREFIX = "| "
+NOTES, SAID = "NOTES OF OTHERS", "SAID BY OTHERS"
 
 # Patterns are texts: `re` compiles each when it is needed first, and an import pays for none.
 _LINE_ENDS = "\r\n|[\r\x0b\x0c\x85\u2028\u2029]"
@@ -120,11 +121,16 @@ def keep_words(text: str) -> str:
     return re.sub(_SPEAKING_TAG, "‹", seen)
 
 
-def mark_others(key: bytes, lines: Iterable[str]) -> tuple[str, str]:
+def quote_lines(text: str) -> str:
+    """The text cleaned, and each of its lines marked, to stand between two markers."""
+    return PREFIX + clean(text).replace("\n", f"\n{PREFIX}")
+
+
+def mark_others(key: bytes, lines: Iterable[str], what: str = NOTES) -> tuple[str, str]:
     """The two markers around notes of others, whose lines a caller has quoted itself."""
     content = "\n".join(lines)
     nonce = first_absent(_make_nonces(key, content), content)[:SHORT_NONCE_CHARS]
-    first = f"NOTES OF OTHERS, from the repository [untrusted text {nonce}]"
+    first = f"{what}, from the repository [untrusted text {nonce}]"
     return first, f"[end of untrusted text {nonce}]"
 
 

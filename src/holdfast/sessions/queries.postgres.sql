@@ -885,6 +885,25 @@ begin
 end
 $$;
 
+-- listed_events
+-- Those of some events that are in the log; their ids are a JSON list.
+create or replace function context.listed_events(p_workspace text, p_developer text, p_ids text)
+returns setof context.event_row
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select e.id::text, e.session_id::text, e.sequence, e.type, e.role, e.content, e.parts_text, e.created_at,
+               e.content_hash, e.chain_hash, e.erased_at
+        from jsonb_array_elements_text(p_ids::jsonb) given (id)
+        cross join lateral (
+            select event.* from context.session_events event
+            where event.workspace_id = p_workspace and event.developer_id = p_developer and event.id = given.id::uuid
+            limit 1
+        ) e;
+end
+$$;
+
 -- matching_events
 -- A page of the events that contain a text to forget, in JSON as well; all pages read every event of the developer, to
 -- miss none.

@@ -377,6 +377,13 @@ select id, session_id, sequence, type, role, content, parts, created_at, content
 from session_events
 where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
+-- listed_events
+-- Those of some events that are in the log; their ids are a JSON list.
+select e.id, e.session_id, e.sequence, e.type, e.role, e.content, e.parts, e.created_at, e.content_hash, e.chain_hash,
+       e.erased_at
+from json_each(?3) given
+cross join session_events e on e.workspace_id = ?1 and e.developer_id = ?2 and e.id = given.value;
+
 -- matching_events
 -- A page of the events that contain a text to forget, in JSON as well; all pages read every event of the developer, to
 -- miss none.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from holdfast.errors import InvalidValueError
@@ -516,6 +516,15 @@ class SessionService:
         if row is None:
             raise EventNotFoundError(event_id)
         return make_event(row)
+
+    async def find_events(self, names: Iterable[str]) -> dict[str, SessionEvent]:
+        """Those of this log among names that anyone could have written."""
+        known = {name: event_id for name in names if (event_id := ids.parse_id(name))}
+        wanted = list(dict.fromkeys(known.values()))
+        pages = [wanted[start : start + PAGE] for start in range(0, len(wanted), PAGE)]
+        rows = [row for page in pages for row in await self.store.list_events(page)]
+        events = {event.id: event for event in map(make_event, rows)}
+        return {name: events[event_id] for name, event_id in known.items() if event_id in events}
 
     async def read_events(self, session_id: str, after: int = 0) -> AsyncIterator[SessionEvent]:
         """All events beyond a number, in order, page by page."""

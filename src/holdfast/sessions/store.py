@@ -337,6 +337,11 @@ class SessionStore:
         rows = await self.database.read(query, *self.owner, event_id)
         return get_first(rows)
 
+    async def list_events(self, event_ids: Sequence[str]) -> list[Row]:
+        """Those of them that are in the log, in any order."""
+        query = QUERIES["listed_events"]
+        return await self.database.read(query, *self.owner, json.dumps(list(event_ids)))
+
     async def has_event(self, event_id: str) -> bool:
         """Whether an event was stored, also where it was erased since."""
         return await self.find_event(event_id) is not None

@@ -22,6 +22,7 @@ from holdfast.conversations.service import ConversationService
 from holdfast.conversations.store import FOLDER, ConversationFiles, ConversationPlace
 from holdfast.ground import canonical, clock, files
 from holdfast.ground.folder import open_folder
+from holdfast.ground.frozen import replace
 from holdfast.ground.git_commit import commit_paths
 from holdfast.ground.git_repository import find_repository, list_earlier_names
 from holdfast.ground.masking import Mask
@@ -37,6 +38,7 @@ from holdfast.usecases.observing import observe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from holdfast.app import App
@@ -213,7 +215,7 @@ async def save_conversation(
     began_at = clock.now()  # what is said from now on may not be in the folder
     saved = await service.save_conversation(
         conversation.id,
-        await gather_messages(app, of),
+        await gather_messages(app, of, conversation.id),
         summary=summary,
         status=status,
         agent_config=await describe_agent(app, of, conversation.agent_config.command, worktree),
@@ -250,17 +252,43 @@ def commit_conversation(worktree: str, saved: Saved) -> str | None:
     return commit_paths(worktree, saved.paths, f"Save conversation: {title}")
 
 
-async def gather_messages(app: App, session: Session) -> list[Message]:
-    """What the person and the agent said to each other, in every session of the thread."""
-    thread = await app.scope.sessions.list_thread(session.id)
+async def gather_messages(
+    app: App, session: Session, conversation_id: str | None = None
+) -> list[Message]:
+    """What the person and the agent said to each other, in every session of the thread.
+
+    And in those beside it that belong to the conversation: two clients may go on with one at once.
+    """
+    sessions = await app.scope.sessions.list_thread(session.id)
+    if conversation_id is not None:
+        known = {each.id for each in sessions}
+        related = await app.scope.sessions.list_related_sessions(session.id)
+        linked = [each for each in related if each.metadata.get(CONVERSATION) == conversation_id]
+        sessions += [each for each in linked if each.id not in known]
     messages = []
-    for each in thread:
+    for each in sessions:
         rewound = each.metadata.get(requests.REWOUND) or ()
         events = [event async for event in app.scope.sessions.read_events(each.id)]
         taken_back = requests.list_taken_back(events, rewound)
         said = [event for event in events if event.id not in taken_back]
-        messages += [_make_message(event, each) for event in said if _is_message(event)]
+        messages += [_make_message(event, each.client) for event in said if _is_message(event)]
     return messages
+
+
+async def mark_others(app: App, messages: Sequence[Message]) -> list[Message]:
+    """Messages of a folder in the repository: those that this machine has no log of are of others.
+
+    A line can name any event: the words are those of the log, and what was erased there stays so.
+    """
+    known = await app.scope.sessions.find_events(message.id for message in messages)
+    marked = []
+    for message in messages:
+        event = known.get(message.id)
+        if event is None:
+            marked.append(replace(message, is_own=False))
+        elif _is_message(event):
+            marked.append(_make_message(event, message.client))
+    return marked
 
 
 def _is_message(event: SessionEvent) -> bool:
@@ -272,9 +300,9 @@ def _is_message(event: SessionEvent) -> bool:
     return event.type == requests.USER_MESSAGE and requests.is_request(event.content, event.parts)
 
 
-def _make_message(event: SessionEvent, session: Session) -> Message:
+def _make_message(event: SessionEvent, client: str | None) -> Message:
     role = "user" if event.type == requests.USER_MESSAGE else "assistant"
-    return Message(event.id, role, event.content, event.happened_at, session.client)
+    return Message(event.id, role, event.content, event.happened_at, client)
 
 
 async def list_edited(app: App, session: Session, worktree: str) -> list[str]:

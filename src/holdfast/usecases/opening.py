@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import uuid
 
-from holdfast.clients import CLIENTS, find_client, list_clients
+from holdfast.clients import CLIENTS, list_clients
 from holdfast.clients.commands import find_command
 from holdfast.clients.opening import get_opening
 from holdfast.clients.setup import find_setup
@@ -44,16 +44,24 @@ def choose_client(
     resumable: Resumable, wanted: str | None, environment: Mapping[str, str]
 ) -> Client:
     """The one that is asked for, else the one that it was in, else one that is installed."""
-    if wanted is not None and find_client(wanted) is None:
+    asked = _find_named(wanted) if wanted is not None else None
+    if wanted is not None and asked is None:
         raise InvalidValueError("Client", wanted, "is not known", known=CLIENTS)
     found = list_installed(environment)
     by_name = {client.NAME: client for client in found}
-    name = wanted or resumable.client
+    name = asked.NAME if asked else resumable.client
     if name in by_name:
         return by_name[name]
     if wanted is not None or not found:
-        raise ClientMissingError(wanted, sorted(by_name))
+        raise ClientMissingError(asked.NAME if asked else None, sorted(by_name))
     return found[0]
+
+
+def _find_named(wanted: str) -> Client | None:
+    """By its name or by its title, which the lists show; in small or large letters."""
+    folded = wanted.casefold()
+    named = (each for each in list_clients() if folded in (each.NAME, each.TITLE.casefold()))
+    return next(named, None)
 
 
 def list_installed(environment: Mapping[str, str]) -> list[Client]:

@@ -17,9 +17,10 @@ from holdfast.conversations.comparing import FileChanges
 from holdfast.conversations.errors import AmbiguousConversationError
 from holdfast.conversations.model import AgentConfig
 from holdfast.conversations.resuming import ROOM, Subject, make_block
-from holdfast.conversations.rules import merge_messages
+from holdfast.conversations.rules import leave_out_known, merge_messages
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.ground import clock, git
+from holdfast.ground.fence import fence_key
 from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.git_history import count_commits, numstat
 from holdfast.ground.git_past import PastCommits
@@ -34,7 +35,7 @@ from holdfast.usecases.transcripts import HEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from holdfast.app import App
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 MOST_CONVERSATIONS, MOST_SESSIONS = 2_000, 200
 REQUESTS, REQUEST_CHARS = 20, 2_000  # of a thread of sessions, to find it by
 NEAREST = 5
+LEAST_ROOM = 500  # of a block
 
 
 @dataclass(frozen=True)
@@ -276,37 +278,69 @@ async def prepare(
     `is_preview`: it is looked at and handed to no agent, so nothing is recorded.
     """
     place = place or setting_up.make_place(app.settings, worktree, (), os.environ)
-    messages = await _gather_messages(app, worktree, resumable)
+    messages = await gather_messages(app, worktree, resumable)
     changes = await _compare(app, worktree, resumable, client, place, model)
     limit = client.TEXT_CHARS if client else None
-    block = make_block(
-        resumable.subject,
-        messages,
-        changes,
-        clock.now(),
-        history=_describe_history(app, worktree, resumable),
-        room=min(ROOM, limit or ROOM),
-        has_messages=not is_own,
-    )
+    measure = _count_bytes if client and client.COUNTS_BYTES else len
+    history, key = _describe_history(app, worktree, resumable), find_key(app, messages)
+
+    def write(room: int) -> str:
+        return make_block(
+            resumable.subject,
+            messages,
+            changes,
+            clock.now(),
+            history=history,
+            key=key,
+            room=room,
+            has_messages=not is_own,
+        )
+
+    block = _fit(write, measure, min(ROOM, limit or ROOM), limit)
     document = ""
     if resumable.session is not None and not is_own:
         document = await continuation.make_document(
             app, worktree, continues=resumable.session.id, kept=[block], is_preview=is_preview
         )
-    room = (limit or len(block) + len(document) + 2) - len(block) - 2
-    text = f"{block}\n\n{document}" if document and len(document) <= room else block
-    return Resume(resumable, changes, text)
+    whole = f"{block}\n\n{document}" if document else block
+    has_room = limit is None or measure(whole) <= limit
+    return Resume(resumable, changes, whole if has_room else block)
 
 
-async def _gather_messages(app: App, worktree: str, resumable: Resumable) -> list[Message]:
+def find_key(app: App, messages: Sequence[Message]) -> bytes:
+    """Of the markers around what others said; one's own words need none, so none is made."""
+    is_needed = any(not message.is_own for message in messages)
+    return fence_key(app.settings.home) if is_needed else b""
+
+
+def _fit(
+    write: Callable[[int], str], measure: Callable[[str], int], room: int, limit: int | None
+) -> str:
+    """With less room for characters where each of them counts as several."""
+    text = write(room)
+    while limit is not None and measure(text) > limit and room > LEAST_ROOM:
+        room = max(room * limit // (measure(text) + 1), LEAST_ROOM)
+        text = write(room)
+    return text
+
+
+def _count_bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+async def gather_messages(app: App, worktree: str, resumable: Resumable) -> list[Message]:
     """From the log where this machine has it, and from the folder what only the folder has."""
     said: list[Message] = []
     if resumable.session is not None:
-        said = await conversing.gather_messages(app, resumable.session)
+        about = resumable.conversation.id if resumable.conversation else None
+        said = await conversing.gather_messages(app, resumable.session, about)
     if resumable.conversation is not None:
         service = conversing.open_conversations(app, worktree)
         history = await service.get_history(resumable.id)
-        said = merge_messages(history.messages, said)
+        saved = leave_out_known((message.id for message in said), history.messages)
+        if resumable.conversation.is_shared:
+            saved = await conversing.mark_others(app, saved)
+        said = merge_messages(saved, said)
     return said
 
 
@@ -398,9 +432,9 @@ def _compare_client(
     opening = get_opening(client.NAME)
     changes: list[Change] = []
     if config.command:
-        then = conversing.hash_command(resumable.client or client.NAME, place, config.command)
+        then = find_client(resumable.client or "") or client  # a file may name any client
         here = conversing.hash_command(client.NAME, place, config.command)
-        now = here if here is None or resumable.client == client.NAME else then
+        now = here and conversing.hash_command(then.NAME, place, config.command)
         changes += comparing.compare_command(
             comparing.CommandState(config.command, config.system_prompt_hash, now, client.TITLE)
         )

@@ -8,28 +8,14 @@ session: otherwise whoever comes third would not find what the second one said.
 from __future__ import annotations
 
 from holdfast.conversations.errors import ReadOnlyConversationError
-from holdfast.conversations.rules import merge_messages
 from holdfast.ground.errors import PathOutsideError
 from holdfast.usecases import conversing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast.app import App
-    from holdfast.conversations.model import Message
     from holdfast.sessions.model import Session
     from holdfast.usecases.resuming import Resumable
-
-
-async def list_messages(app: App, worktree: str, resumable: Resumable) -> list[Message]:
-    """Everything that was said, oldest first, from the log and from the folder."""
-    said: list[Message] = []
-    if resumable.session is not None:
-        said = await conversing.gather_messages(app, resumable.session)
-    if resumable.conversation is not None:
-        service = conversing.open_conversations(app, worktree)
-        history = await service.get_history(resumable.id)
-        said = merge_messages(history.messages, said)
-    return said
 
 
 async def take_over(
@@ -41,7 +27,7 @@ async def take_over(
         return ()
     if left is not None and await _is_of_thread(app, left, session):
         return ()
-    said = await conversing.gather_messages(app, left) if left else []
+    said = await conversing.gather_messages(app, left, conversation.id) if left else []
     service = conversing.open_conversations(app, worktree)
     try:
         await service.save_conversation(

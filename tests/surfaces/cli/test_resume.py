@@ -144,6 +144,21 @@ def test_words_that_fit_two_are_never_a_guess(cli: Call):
 # --- what is told ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "words", ["Wir prüfen die Größe. ", "我们检查文件大小。", "🚀 نتحقق من الحجم "]
+)
+def test_the_text_fits_the_client_in_every_script(cli: Call, programs: Path, words: str):
+    session = say(cli, "sizes", *(f"{number}. {words * 60}" for number in range(12)))
+
+    for_codex = cli("resume", session, "--print", "--in", "codex", "--json").document["resume"]
+    for_claude = cli("resume", session, "--print", "--in", "claude", "--json").document["resume"]
+
+    assert len(for_codex["text"].encode()) <= 10_000
+    assert len(for_claude["text"]) <= 10_000
+    assert f"Answer to: 11. {words * 20}".strip() in for_codex["text"]
+    assert for_codex["text"].count("[END RESUMED CONTEXT]") == 1
+
+
 def test_the_text_has_the_last_messages_and_what_has_changed(cli: Call, work: Work):
     say(cli, "webhook retry", "Retry webhooks.", "Give up after 8 attempts.")
     begin(cli)
@@ -235,6 +250,8 @@ def test_the_client_is_named_chosen_or_refused(cli: Call, programs: Path):
         return list(start["arguments"])
 
     assert arguments("--in", "codex")[:2] == ["codex", "--no-daemon"]
+    assert arguments("--in", "Claude Code")[:2] == ["claude", "--session-id"]
+    assert arguments("--in", "CODEX")[:2] == ["codex", "--no-daemon"]
     assert arguments()[:2] == ["claude", "--session-id"]
     assert "is not known" in cli("resume", "webhook", "--in", "emacs").err
     assert "The program gemini was not found" in cli("resume", "webhook", "--in", "gemini").err
@@ -290,6 +307,30 @@ def test_what_was_promised_is_handed_over_once_and_continues_the_session(
         begun = app.run(app.scope.sessions.find_native_session("claude", native))
     assert begun is not None
     assert begun.resumed_from == session
+
+
+def test_two_clients_that_go_on_at_once_lose_nothing_that_was_said(
+    cli: Call, programs: Path, project: Path
+):
+    say(cli, "webhook retry", "Retry webhooks.")
+    id_ = begin(cli)
+    own = cli("resume", id_, "--in", "claude", "--json").document["start"]["arguments"][2]
+    cli("resume", id_, "--in", "codex", "--json")
+    for client, native in (("claude", own), ("codex", NATIVE)):
+        given = {"session_id": native, "cwd": str(project), "source": "startup"}
+        begun = fire(client, "SessionStart", payload(client, "SessionStart", **given))
+        assert "RESUMED CONVERSATION" in begun.out
+        with App() as app:
+            session = app.run(app.scope.sessions.find_native_session(client, native))
+            assert session is not None
+            said = f"Said in {client}."
+            app.run(app.scope.sessions.append_event(session.id, "user_message", "user", said))
+
+    text = cli("resume", id_, "--print").out
+    saved = cli("conversation", "save", id_, "--json").document
+
+    assert all(f"\nSaid in {client}.\n" in text for client in ("claude", "codex"))
+    assert saved["conversation"]["message_count"] == 4
 
 
 def test_a_conversation_of_another_machine_begins_a_session(

@@ -45,6 +45,7 @@ EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 TEXT_EVENT = "SessionStart"
 TELLS_OF_COMPACTION = True
 TEXT_CHARS = 9_500  # more than 10,000 arrive as a file's name and a preview
+COUNTS_BYTES = False
 NEWS = (b'"type":"user"', b'"type":"assistant"', b'"queued_command"')
 NAMES_TOOLS = True
 INTRODUCED_AS = "claude-code"

@@ -48,6 +48,7 @@ EDIT_TOOLS = ("apply_patch",)
 TEXT_EVENT = "SessionStart"
 TELLS_OF_COMPACTION = True
 TEXT_CHARS = 9_500  # at about 2,500 tokens the middle is cut out
+COUNTS_BYTES = True
 NEWS = (
     b'"item_completed"',
     b'"type":"compacted"',

@@ -38,6 +38,7 @@ EDIT_TOOLS = ("replace", "write_file")
 TEXT_EVENT = "BeforeAgent"  # what it is given at the start, it puts before the person's words
 TELLS_OF_COMPACTION = False
 TEXT_CHARS = None
+COUNTS_BYTES = False
 NEWS = (b'"type":"user"', b'"type":"gemini"', b'"$rewindTo"')
 NAMES_TOOLS = False
 INTRODUCED_AS = "gemini-cli"

@@ -43,6 +43,7 @@ EDIT_TOOLS = ("edit", "write", "multiedit", "apply_patch", "patch")
 TEXT_EVENT = "chat.message"  # nothing fires when a session is resumed
 TELLS_OF_COMPACTION = False
 TEXT_CHARS = None
+COUNTS_BYTES = False
 NEWS = ()  # its database says nothing by its size
 NAMES_TOOLS = False
 INTRODUCED_AS = "opencode"

@@ -18,12 +18,13 @@ from holdfast.conversations.errors import (
     NoConversationError,
 )
 from holdfast.conversations.model import ACTIVE, COMPLETED, PAUSED, STATUSES, Saved
-from holdfast.conversations.resuming import END
+from holdfast.conversations.resuming import CHANGE_CHARS, END, NAME_CHARS
 from holdfast.conversations.rules import check_status
 from holdfast.errors import InvalidValueError, NoWorkingTreeError
 from holdfast.ground import clock
+from holdfast.ground.fence import one_line
 from holdfast.ground.redaction import describe_masked
-from holdfast.ground.text import cut, plural
+from holdfast.ground.text import plural
 from holdfast.sessions.errors import SessionEndedError
 from holdfast.surfaces.mcp import message_pages, wording
 from holdfast.surfaces.mcp.answer import (
@@ -40,6 +41,7 @@ from holdfast.usecases import which_session
 
 if TYPE_CHECKING:
     from holdfast.app import App
+    from holdfast.conversations.comparing import Change
     from holdfast.conversations.model import Conversation
     from holdfast.scope import Scope
     from holdfast.sessions.model import Session
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from holdfast.write import Done
 
 SHOWN = 20
-TITLE_CHARS, SUMMARY_CHARS = 80, 120
+TITLE_CHARS, SUMMARY_CHARS, WHOLE_CHARS = 80, 120, 1_000
 NEAREST = 5
 AROUND_TEXT = 700  # the envelope, the warnings and the next call
 LEFT_OUT = "what was said in {} was not looked at: there is too much of it"
@@ -171,17 +173,13 @@ def _make_row(found: Resumable, *, is_whole: bool) -> dict[str, Any]:
     row = {
         "id": found.id,
         "type": subject.type,
-        "title": subject.title if is_whole else _cut_line(subject.title, TITLE_CHARS),
+        "title": one_line(subject.title, WHOLE_CHARS if is_whole else TITLE_CHARS),
         "status": found.status,
         "last_active": clock.to_text(subject.last_active),
-        "client": found.client,
-        "summary": subject.summary if is_whole else _cut_line(subject.summary, SUMMARY_CHARS),
+        "client": one_line(found.client or "", NAME_CHARS),
+        "summary": one_line(subject.summary, WHOLE_CHARS if is_whole else SUMMARY_CHARS),
     }
     return {name: value for name, value in row.items() if value}
-
-
-def _cut_line(text: str, max_chars: int) -> str:
-    return cut(" ".join(text.split()), max_chars)
 
 
 # --- going on -------------------------------------------------------------------------------------
@@ -220,11 +218,11 @@ async def _answer_resumed(
     went_on: ContinuedSession,
     problems: Sequence[str],
 ) -> Answer:
-    from holdfast.usecases import taking_over
+    from holdfast.usecases import resuming
 
     changes: list[Any] = [change.about for change in prepared.changes]
     if call.wants_detail:
-        changes = [change.to_dict() for change in prepared.changes]
+        changes = [_write_change(change) for change in prepared.changes]
     resumed = {
         "id": prepared.of.id,
         "session_id": went_on.session.id,
@@ -236,8 +234,10 @@ async def _answer_resumed(
         warnings += prepared.of.notes
     actions = []
     if call.wants_detail:
-        said = await taking_over.list_messages(call.app, worktree, prepared.of)
-        page = message_pages.make_page(prepared.of.id, said, None)
+        said = await resuming.gather_messages(call.app, worktree, prepared.of)
+        page = message_pages.make_page(
+            prepared.of.id, said, None, resuming.find_key(call.app, said)
+        )
         resumed |= page.to_dict()
         actions = _list_next(prepared.of, page)
     data = {"resume": resumed}
@@ -245,12 +245,16 @@ async def _answer_resumed(
 
 
 async def _answer_page(call: Call, worktree: str, found: Resumable, cursor: object) -> Answer:
-    from holdfast.usecases import taking_over
+    from holdfast.usecases import resuming
 
-    said = await taking_over.list_messages(call.app, worktree, found)
-    page = message_pages.make_page(found.id, said, cursor)
+    said = await resuming.gather_messages(call.app, worktree, found)
+    page = message_pages.make_page(found.id, said, cursor, resuming.find_key(call.app, said))
     data = {"resume": {"id": found.id, **page.to_dict()}}
     return Answer(data, (), _list_next(found, page), text=wording.describe_resume(data))
+
+
+def _write_change(change: Change) -> dict[str, Any]:
+    return {**change.to_dict(), "text": one_line(change.text, CHANGE_CHARS)}
 
 
 def _list_next(found: Resumable, page: message_pages.MessagePage) -> list[str]:
@@ -312,11 +316,11 @@ def _pick_saved(found: Conversation) -> dict[str, Any]:
     return {
         "id": found.id,
         "type": found.type,
-        "title": found.title,
+        "title": one_line(found.title, WHOLE_CHARS),
         "status": found.status,
         "last_active": clock.to_text(found.last_active),
         "message_count": found.message_count,
-        "summary": found.context_summary,
+        "summary": one_line(found.context_summary, WHOLE_CHARS),
     }
 
 

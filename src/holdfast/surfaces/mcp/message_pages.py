@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import InvalidValueError
-from holdfast.ground import canonical, clock
+from holdfast.ground import canonical, clock, fence, ids
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.patterns import compile_later
 from holdfast.surfaces.mcp.answer import READ_CHARS, count_chars, count_fitting
@@ -37,9 +37,12 @@ class MessagePage:
         return page
 
 
-def make_page(id_: str, messages: Sequence[Message], cursor: object) -> MessagePage:
-    """The last page of a conversation, or the one before a cursor."""
-    parts = [part for message in messages for part in _split(message)]
+def make_page(id_: str, messages: Sequence[Message], cursor: object, key: bytes) -> MessagePage:
+    """The last page of a conversation, or the one before a cursor.
+
+    `key`: of the markers around what others have said.
+    """
+    parts = [part for message in messages for part in _split(message, key)]
     end = len(parts)
     if cursor is not None:
         end = _find_position(id_, parts, cursor)
@@ -49,7 +52,7 @@ def make_page(id_: str, messages: Sequence[Message], cursor: object) -> MessageP
     return MessagePage(parts[begin:end], following, begin)
 
 
-def _split(message: Message) -> Iterator[dict[str, Any]]:
+def _split(message: Message, key: bytes) -> Iterator[dict[str, Any]]:
     """As one, or as several parts with numbers."""
     content = message.content
     length = len(content)
@@ -58,14 +61,22 @@ def _split(message: Message) -> Iterator[dict[str, Any]]:
     starts = range(0, len(content), length) if content else [0]
     for number, start in enumerate(starts, 1):
         part = {
-            "id": message.id,
+            "id": message.id if message.is_own else ids.parse_id(message.id) or _hash(message.id),
             "role": message.role,
             "at": clock.to_text(message.at),
-            "content": content[start : start + length],
+            "content": _write(content[start : start + length], message, key),
         }
         if len(starts) > 1:
             part["part"] = f"{number} of {len(starts)}"
         yield part
+
+
+def _write(content: str, message: Message, key: bytes) -> str:
+    if message.is_own:
+        return content
+    lines = fence.quote_lines(content)
+    first, last = fence.mark_others(key, [lines], fence.SAID)
+    return f"{first}\n{lines}\n{last}"
 
 
 # --- cursors --------------------------------------------------------------------------------------
