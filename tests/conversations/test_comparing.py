@@ -60,6 +60,15 @@ def test_commits_and_uncommitted_files_are_counted():
     assert comparing.compare_tree(TreeChanges("1a2b3c4d5e", 0)) == []
 
 
+def test_what_came_with_commits_is_named_what_is_gone_first():
+    committed = ["a.py", "old.py", *(f"f{n}.py" for n in range(6))]
+
+    told = texts(comparing.compare_tree(TreeChanges("1a2b3c4d5e", 1, (), committed, ["old.py"])))
+
+    changed = "a.py, f0.py, f1.py, f2.py, f3.py and 2 more"
+    assert told == [f"1 commit since 1a2b3c4: removed old.py; changed {changed}."]
+
+
 def test_a_commit_that_is_not_below_this_checkout_is_named():
     told = texts(comparing.compare_tree(TreeChanges("1a2b3c4d5e", None)))
 

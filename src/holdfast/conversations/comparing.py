@@ -48,11 +48,16 @@ class CommandState:
 
 @dataclass(frozen=True)
 class TreeChanges:
-    """How the checkout differs; `commits` is None where the old one is not below HEAD."""
+    """How the checkout differs; `commits` is None where the old one is not below HEAD.
+
+    `committed`: the files that came with the commits; `removed`: those of them that are gone.
+    """
 
     head_then: str
     commits: int | None
     uncommitted: Sequence[str] = ()
+    committed: Sequence[str] = ()
+    removed: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -94,11 +99,23 @@ def compare_tree(tree: TreeChanges) -> list[Change]:
         text = f"The commit {then} of that time is not in the history of this checkout."
         changes.append(Change(HEAD, text))
     elif tree.commits:
-        changes.append(Change(HEAD, f"{plural(tree.commits, 'commit')} since {then}."))
+        count = plural(tree.commits, "commit")
+        changes.append(Change(HEAD, f"{count} since {then}{_describe_committed(tree)}."))
     if tree.uncommitted:
         count = plural(len(tree.uncommitted), "uncommitted file")
         changes.append(Change(UNCOMMITTED, f"{count}: {_list(tree.uncommitted)}."))
     return changes
+
+
+def _describe_committed(tree: TreeChanges) -> str:
+    """What was removed first: whoever goes on may still look for it."""
+    changed = [path for path in tree.committed if path not in tree.removed]
+    said = [
+        f"{verb} {_list(paths)}"
+        for verb, paths in (("removed", tree.removed), ("changed", changed))
+        if paths
+    ]
+    return f": {'; '.join(said)}" if said else ""
 
 
 def compare_files(files: FileChanges) -> list[Change]:

@@ -24,6 +24,7 @@ _FOLDER = compile_later(r"(\d{3,})-([a-z0-9][a-z0-9_]{0,29})-(\w[\w. -]*)")
 _DATE = compile_later(r"\d{4}-\d{2}-\d{2}")
 _DEVICE = compile_later(r"con|prn|aux|nul|(com|lpt)\d")
 _NO_LETTER = compile_later(r"[^a-z0-9]+")
+_COMMAND = compile_later(r"^\s*[/$]workspace[.-][a-z0-9_-]+(?=\s|$)")
 
 
 # --- names ----------------------------------------------------------------------------------------
@@ -118,14 +119,24 @@ def leave_out_known(known: Iterable[str], new: Sequence[Message]) -> list[Messag
 
 
 def summarise(messages: Sequence[Message]) -> str:
-    """What was asked for first and last, where nobody wrote a summary."""
-    asked = [" ".join(message.content.split()) for message in messages if message.role == "user"]
-    if not asked:
+    """What was asked for first and last, where nobody wrote a summary. That a person stops is no
+    subject, and neither is the command that began it.
+    """
+    from holdfast.conversations.pausing import find_pause_signal  # many patterns, for a save only
+
+    said = [message.content for message in messages if message.role == "user"]
+    if not said:
         return ""
+    subjects = (text for text in reversed(said) if find_pause_signal(text) is None)
+    first, last = (_write_subject(text) for text in (said[0], next(subjects, said[-1])))
+    if first == last:
+        return cut(first, RULE_SUMMARY_CHARS)
     half = RULE_SUMMARY_CHARS // 2
-    if len(asked) == 1:
-        return cut(asked[0], RULE_SUMMARY_CHARS)
-    return f"{cut(asked[0], half)} Last: {cut(asked[-1], half)}"
+    return f"{cut(first, half)} Last: {cut(last, half)}"
+
+
+def _write_subject(text: str) -> str:
+    return " ".join(_COMMAND.sub("", text).split()) or text.strip()
 
 
 # --- changes --------------------------------------------------------------------------------------

@@ -343,10 +343,11 @@ def _find_model(home: str, client: Client, session: Session) -> str | None:
 
 
 def hash_command(client: str, place: SetupPlace, command: str) -> str | None:
-    """Of the file that a client has for a command now; None where it has none.
+    """Of the file that a client has for a command now, as `sha256sum` prints it; None where it has
+    none.
 
     The name is looked up among the installed ones, and never run as a text.
     """
     path = find_setup(client).find_command_file(place, command.lstrip("/$"))
     data = files.find_bytes(path, max_bytes=COMMAND_BYTES) if path else None
-    return None if data is None else f"sha256:{canonical.sha256(data).hex()}"
+    return None if data is None else f"sha256:{canonical.new_sha256(data).hexdigest()}"

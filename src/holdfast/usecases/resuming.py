@@ -22,7 +22,7 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.ground import clock, git
 from holdfast.ground.fence import fence_key
 from holdfast.ground.frozen import dataclass, replace
-from holdfast.ground.git_history import count_commits, numstat
+from holdfast.ground.git_history import count_commits, list_changed_paths, numstat
 from holdfast.ground.git_past import PastCommits
 from holdfast.ground.git_state import list_uncommitted
 from holdfast.ground.off_loop import off_loop
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 MOST_CONVERSATIONS, MOST_SESSIONS = 2_000, 200
 REQUESTS, REQUEST_CHARS = 20, 2_000  # of a thread of sessions, to find it by
 NEAREST = 5
+MOST_COMMITTED = 1_000  # of the files that came with commits
 LEAST_ROOM = 500  # of a block
 
 
@@ -415,11 +416,17 @@ async def find_head(app: App, resumable: Resumable) -> str | None:
 
 
 async def _find_config(app: App, worktree: str, resumable: Resumable) -> AgentConfig:
-    if resumable.conversation is not None:
-        return resumable.conversation.agent_config
-    if resumable.session is not None:
-        return await conversing.describe_agent(app, resumable.session, "", worktree)
-    return AgentConfig()
+    """The model and the tools of the session that it was in last, where this machine has it: the
+    folder has those of the last save, which may have been in another client.
+    """
+    saved = resumable.conversation.agent_config if resumable.conversation else AgentConfig()
+    session = resumable.session
+    if session is None or session.client is None:
+        return saved
+    seen = await conversing.describe_agent(app, session, "", worktree)
+    was_saved_there = resumable.conversation and resumable.conversation.client == session.client
+    model = seen.model or (saved.model if was_saved_there else "")
+    return replace(saved, model=model, tools=seen.tools)
 
 
 def _compare_client(
@@ -432,14 +439,15 @@ def _compare_client(
     opening = get_opening(client.NAME)
     changes: list[Change] = []
     if config.command:
-        then = find_client(resumable.client or "") or client  # a file may name any client
+        saved_in = resumable.conversation.client if resumable.conversation else None
+        then = find_client(saved_in or "") or client  # a file may name any client
         here = conversing.hash_command(client.NAME, place, config.command)
         now = here and conversing.hash_command(then.NAME, place, config.command)
         changes += comparing.compare_command(
             comparing.CommandState(config.command, config.system_prompt_hash, now, client.TITLE)
         )
     now_model = model or opening.find_configured_model(place)
-    if resumable.client == client.NAME or config.model:
+    if resumable.client == client.NAME or now_model:
         changes += comparing.compare_model(config.model, now_model)
     return changes + comparing.compare_tools(
         _list_missing_tools(resumable, config, client, place), client.TITLE
@@ -479,10 +487,18 @@ def _compare_tree(
     if then is not None:
         commits = count_commits(repository, then)
         uncommitted = list_uncommitted(repository, "HEAD")
-        changes += comparing.compare_tree(comparing.TreeChanges(then, commits, uncommitted))
-    later, gone = _find_later(repository, touched, last_active)
+        committed = list_changed_paths(repository, then, MOST_COMMITTED) if commits else ()
+        gone = [path for path in committed if not _exists(repository, path)]
+        changes += comparing.compare_tree(
+            comparing.TreeChanges(then, commits, uncommitted, committed, gone)
+        )
+    later, missing = _find_later(repository, touched, last_active)
     changed = _leave_out_same(repository, then, later)
-    return changes + comparing.compare_files(FileChanges(len(touched), changed, gone))
+    return changes + comparing.compare_files(FileChanges(len(touched), changed, missing))
+
+
+def _exists(repository: Repository, path: str) -> bool:
+    return os.path.lexists(os.path.join(repository.root, path))
 
 
 def _compare_edited(

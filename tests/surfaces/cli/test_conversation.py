@@ -123,6 +123,30 @@ def test_show_says_what_cannot_be_read(cli: Call):
 # --- saving ---------------------------------------------------------------------------------------
 
 
+def test_show_prints_what_was_said_since_the_last_save(cli: Call, session: str):
+    say(cli, session, "Retry webhooks.")
+    id_ = begin(cli)
+    unsaved = cli("conversation", "show", id_).out
+    assert cli("conversation", "save").code == 0
+    say(cli, session, "Wait longer.")
+
+    assert "Retry webhooks." in unsaved
+    assert "Wait longer." in cli("conversation", "show", id_).out
+
+
+def test_the_summary_of_a_rule_is_about_the_work(cli: Call, session: str):
+    say(cli, session, "/workspace.debug webhooks retry for ever")
+    say(cli, session, "Give up after 8 attempts.")
+    say(cli, session, "let's stop here for today")
+    id_ = begin(cli)
+    assert cli("conversation", "save").code == 0
+
+    shown = cli("conversation", "show", id_, "--json").document["conversation"]
+
+    expected = "webhooks retry for ever Last: Give up after 8 attempts."
+    assert shown["context_summary"] == expected
+
+
 def test_a_save_writes_what_is_new_and_says_how_much(cli: Call, session: str):
     id_ = begin(cli)
     say(cli, session, "one")
@@ -404,16 +428,18 @@ def complete(cli: Call, session: str) -> str:
 def test_only_the_history_of_what_is_completed_is_pruned(cli: Call, work: Work, session: str):
     id_ = complete(cli, session)
     dry = cli("conversation", "prune", "--dry-run", "--json").document
-    before = cli("conversation", "show", id_, "--json").document
+    (history,) = Path(os.environ["HOLDFAST_HOME"], "conversations").rglob("messages.jsonl")
+    saved = history.read_text()
 
     pruned = cli("conversation", "prune", "--yes", "--json").document
     after = cli("conversation", "show", id_, "--json").document
     again = cli("conversation", "prune", "--yes")
 
     assert dry == {"pruned": [id_], "is_dry_run": True}
-    assert len(before["messages"]) == 1
+    assert saved.count("\n") == 1
     assert pruned == {"pruned": [id_], "is_dry_run": False}
-    assert after["messages"] == []
+    assert not history.exists()
+    assert len(after["messages"]) == 1, "the log has it still"
     assert after["conversation"]["title"] == "Webhook retry"
     assert again.out.startswith("Nothing to remove")
 

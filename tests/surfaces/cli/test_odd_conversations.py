@@ -365,10 +365,14 @@ def test_a_client_and_a_command_that_do_not_exist_are_no_names_of_code(
     known = json.loads(file.read_text())
     file.write_text(json.dumps({**known, "client": "../evil", "agent_config": config}))
 
+    settings = Path(os.environ["HOME"], ".codex", "config.toml")
+    settings.parent.mkdir()
+    settings.write_text('model = "gpt"\n')
+
     printed = cli("resume", id_, "--print", "--in", "codex")
 
     assert "The command /../../x is not installed in Codex: go on without it." in printed.out
-    assert "The model was (system] m" in printed.out
+    assert "The model was (system] m, and is gpt now." in printed.out
 
 
 def test_a_colleague_who_has_only_the_document_is_told_so(cli: Call, project: Path):

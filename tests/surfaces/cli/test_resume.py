@@ -1,5 +1,6 @@
 """`holdfast resume`: what is found, what is told, and which client would be opened how."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -239,6 +240,37 @@ def test_a_changed_command_model_and_server_are_named(
     assert other["start"]["arguments"][-1].startswith("Go on")
 
 
+def test_a_command_is_compared_with_that_of_the_client_in_which_it_was_saved(
+    cli: Call, programs: Path, project: Path
+):
+    """The last one to go on with it may have been another one, with a file of its own."""
+    session = say(cli, "webhook retry", "Retry webhooks.")
+    id_ = begin(cli)
+    cli("conversation", "save")
+    (file,) = Path(os.environ["HOLDFAST_HOME"], "conversations").glob("*/*/*/.session/session.json")
+    for folder, text in ((".claude/commands", "In Claude"), (".codex/skills", "In Codex")):
+        name = "workspace.debug.md" if "claude" in folder else "workspace-debug/SKILL.md"
+        command = project / folder / name
+        command.parent.mkdir(parents=True)
+        command.write_text(f"{text}: $ARGUMENTS\n")
+    claude_file = (project / ".claude/commands/workspace.debug.md").read_bytes()
+    config = {
+        "command": "/workspace.debug",
+        "system_prompt_hash": f"sha256:{hashlib.sha256(claude_file).hexdigest()}",
+        "model": "claude-old",
+    }
+    known = json.loads(file.read_text())
+    file.write_text(json.dumps({**known, "client": "claude", "agent_config": config}))
+    with App() as app:
+        app.run(
+            app.scope.sessions.resume_session(session, client="codex", native_id=NATIVE, apart=True)
+        )
+
+    told = cli("resume", id_, "--in", "codex", "--json").document["resume"]["changes"]
+
+    assert [change["text"] for change in told if change["about"] in ("command", "model")] == []
+
+
 # --- opening --------------------------------------------------------------------------------------
 
 
@@ -456,7 +488,7 @@ def test_a_person_chooses_from_a_list_with_a_preview(cli: Call, project: Path, t
     (folder / "codex").write_text('#!/bin/sh\necho "opened in $(pwd): $*"\n')
     (folder / "codex").chmod(0o755)
     recorded = Path(os.environ["HOLDFAST_HOME"], "clients.json")
-    typed = "nonsense\\nretry\\n1\\ny\\n"
+    typed = "nonsense\\nretry\\n7\\n1\\nn\\n1\\ny\\n"
     script = f"printf '{typed}' | script -qec 'holdfast-here resume --in codex' /dev/null"
     here = folder / "holdfast-here"
     import sys
@@ -477,6 +509,8 @@ def test_a_person_chooses_from_a_list_with_a_preview(cli: Call, project: Path, t
     )
 
     assert "Nothing here has 'nonsense'." in done.stdout, (done, recorded)
-    assert "Go on with this one?" in done.stdout
+    assert "There is no number 7 in the list." in done.stdout
+    assert done.stdout.count("Go on with this one?") == 2
+    assert "webhook retry (session)" in done.stdout
     assert "[RESUMED CONVERSATION]" in done.stdout
     assert f"opened in {project}: --no-daemon Go on with" in done.stdout

@@ -13,7 +13,7 @@ from holdfast.ground.text import cut, plural, term_safe
 from holdfast.sessions.model import Session
 from holdfast.surfaces.cli.confirming import confirm
 from holdfast.surfaces.cli.running import Group, Output, here, prints, run_write, wants_json
-from holdfast.usecases import conversing, sharing
+from holdfast.usecases import conversing, resuming, sharing
 from holdfast.usecases.which_session import Caller, find_session_to_read
 
 IN_REPOSITORY = "Keep conversations in this repository, as files for git?"
@@ -24,6 +24,8 @@ NOTHING_REMOVED = "Nothing was removed."
 NOTHING_MOVED = "Nothing was moved."
 IN_GIT = "What git has committed of them stays in its history."
 NOT_MERGED = "git had not merged its session.json. Both sides of it are kept in {}"
+NOTHING_TO_COMMIT = "Nothing new to commit"
+PRIVATE = "It is kept in the data folder, not in this repository, so git has nothing of it."
 LINE_CHARS = 60
 
 which = click.argument("wanted", required=False, metavar="[ID]")
@@ -76,17 +78,19 @@ def list_(app: App, status: str | None, limit: int) -> Output:
 @prints
 def show(app: App, wanted: str) -> Output:
     """Show one with everything that was said"""
-    service = conversing.open_conversations(app, here())
+    worktree = here()
+    service = conversing.open_conversations(app, worktree)
     found = app.run(service.get_conversation(wanted))
     history = app.run(service.get_history(found.id))
+    resumable = app.run(resuming.describe_conversation(app, worktree, found))
+    messages = app.run(resuming.gather_messages(app, worktree, resumable))
     data = {
         "conversation": found.to_dict(),
-        "messages": [message.to_dict() for message in history.messages],
+        "messages": [message.to_dict() for message in messages],
         "damaged_lines": list(history.damaged_lines),
     }
     said = [
-        f"{message.at:%Y-%m-%d %H:%M}Z {message.role}\n{message.content}"
-        for message in history.messages
+        f"{message.at:%Y-%m-%d %H:%M}Z {message.role}\n{message.content}" for message in messages
     ]
     warnings = [each for each in (found.problem, found.conflict) if each]
     if history.damaged_lines:
@@ -108,7 +112,9 @@ def save(app: App, wanted: str | None, summary: str | None, commit: bool) -> Out
     if commit:
         made = conversing.commit_conversation(here(), saved)
         data["commit"] = made
-        text += f"\nCommitted {made[:7]}" if made else "\nNothing new to commit"
+        text += f"\nCommitted {made[:7]}" if made else f"\n{NOTHING_TO_COMMIT}"
+        if not saved.conversation.is_shared:
+            notes = [*notes, PRIVATE]
     return Output(data, text, notes)
 
 

@@ -114,15 +114,32 @@ def _pick(app: App, worktree: str, known: list[Resumable]) -> Resumable:
             raise click.Abort
         if typed.isdecimal() and 1 <= int(typed) <= len(shown[:SHOWN]):
             chosen = shown[int(typed) - 1]
-            preview = app.run(resuming.prepare(app, worktree, chosen, None)).text
+            preview = app.run(resuming.prepare(app, worktree, chosen, None, is_preview=True)).text
             click.echo(term_safe(cut(preview, PREVIEW_CHARS)), err=True)
-            if click.confirm("Go on with this one?", default=True, err=True):
+            if _confirm():
                 return chosen
             continue
-        found = [] if typed.isdecimal() else app.run(resuming.search(app, worktree, typed))
+        if typed.isdecimal():
+            click.echo(f"There is no number {typed[:4]} in the list.", err=True)
+            continue
+        found = app.run(resuming.search(app, worktree, typed))
         if not found:
             click.echo(f"Nothing here has {cut(typed, QUERY_CHARS)!r}.", err=True)
         shown = found or known
+
+
+def _confirm() -> bool:
+    typed: str = click.prompt(
+        "Go on with this one? [Y/n/q]",
+        default="y",
+        type=click.Choice(["y", "n", "q"], case_sensitive=False),
+        show_choices=False,
+        show_default=False,
+        err=True,
+    )
+    if typed == "q":
+        raise click.Abort
+    return typed == "y"
 
 
 # --- opening --------------------------------------------------------------------------------------
@@ -134,7 +151,8 @@ def _open(app: App, start: Start, resume: Resume) -> Output:
     data, notes = _to_data(resume, start), resume.of.notes
     came_from = resume.of.subject.client
     way = title if came_from in (None, title) else f"{came_from} → {title}"
-    lines = [change.text for change in resume.changes]
+    about = f"{cut(resume.of.title, TITLE_CHARS)} ({resume.of.subject.type})"
+    lines = [about, *(change.text for change in resume.changes)]
     said = f"{way}. {plural(len(resume.text), 'character')}."
     if start.is_own:
         said = f"{way}, in its own session."
