@@ -59,7 +59,15 @@ def command(
     head = app.run(resuming.find_head(app, found))
     start = opening.plan_start(app.settings.home, place, found, target, head)
     resume = app.run(
-        resuming.prepare(app, worktree, found, target, place=place, is_own=start.is_own)
+        resuming.prepare(
+            app,
+            worktree,
+            found,
+            target,
+            place=place,
+            is_own=start.is_own,
+            is_preview=start.has_hooks,  # the hook writes it again when the client asks for it
+        )
     )
     return _open(app, start, resume)
 
@@ -111,7 +119,7 @@ def _pick(app: App, worktree: str, known: list[Resumable]) -> Resumable:
             raise click.Abort
         if typed.isdecimal() and 1 <= int(typed) <= len(shown[:SHOWN]):
             chosen = shown[int(typed) - 1]
-            preview = app.run(resuming.prepare(app, worktree, chosen, None)).text
+            preview = app.run(resuming.prepare(app, worktree, chosen, None, is_preview=True)).text
             click.echo(term_safe(cut(preview, PREVIEW_CHARS)), err=True)
             if click.confirm("Go on with this one?", default=True, err=True):
                 return chosen
