@@ -211,6 +211,7 @@ def _name(message: Message) -> str:
 
 def _quote(text: str) -> str:
     """What was said cannot begin or end a block, and no line of it is the head of a message."""
+    text = text[: 2 * ROOM]  # what is longer is cut in any case
     for mark in (BEGINNING, END):
         text = text.replace(mark, f"({mark[1:-1]})")
     return re.sub(_HEAD, r"> \g<0>", text)

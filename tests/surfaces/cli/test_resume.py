@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast.app import App
+from holdfast.bundles.service import RECEIPT
 from holdfast.storage.resumes import LASTS_SECONDS, Promise, Promises
 from holdfast.usecases import setting_up
 from tests.ground.repositories import PERSON, Work, make_filled
@@ -479,10 +480,18 @@ def test_a_file_of_promises_that_is_broken_promises_nothing(text: str, tmp_path:
 # --- a person who chooses -------------------------------------------------------------------------
 
 
+def list_receipts() -> list[str]:
+    with App() as app:
+        receipts = app.run(app.scope.journal.newest_of_kind(RECEIPT, 10))
+    return [receipt.id for receipt in receipts]
+
+
 def test_a_person_chooses_from_a_list_with_a_preview(cli: Call, project: Path, tmp_path: Path):
     """In a terminal; the client that is opened takes the place of the command."""
-    say(cli, "webhook retry", "Retry webhooks.")
+    retry = say(cli, "webhook retry", "Retry webhooks.")
+    assert cli("context", "set", "files", "a.txt", "--session", retry).code == 0
     say(cli, "invoice layout", "Set invoices in two columns.")
+    before = list_receipts()
     folder = tmp_path / "programs"
     folder.mkdir()
     (folder / "codex").write_text('#!/bin/sh\necho "opened in $(pwd): $*"\n')
@@ -514,3 +523,4 @@ def test_a_person_chooses_from_a_list_with_a_preview(cli: Call, project: Path, t
     assert "webhook retry (session)" in done.stdout
     assert "[RESUMED CONVERSATION]" in done.stdout
     assert f"opened in {project}: --no-daemon Go on with" in done.stdout
+    assert list_receipts() == before, "what a person looked at was handed to no agent"

@@ -62,7 +62,15 @@ def command(
     head = app.run(resuming.find_head(app, found))
     start = opening.plan_start(app.settings.home, place, found, target, head)
     resume = app.run(
-        resuming.prepare(app, worktree, found, target, place=place, is_own=start.is_own)
+        resuming.prepare(
+            app,
+            worktree,
+            found,
+            target,
+            place=place,
+            is_own=start.is_own,
+            is_preview=start.has_hooks,  # the hook writes it again when the client asks for it
+        )
     )
     return _open(app, start, resume)
 
