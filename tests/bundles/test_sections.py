@@ -554,7 +554,7 @@ def test_runs_of_another_branch_are_not_the_last_run():
 def test_commands_that_fail_stand_above_the_last_run_and_those_that_passed_work_here():
     """What follows the last run is what it printed, and not another command's."""
     assert texts(IMPLEMENTATION, "last_run") == [
-        "FAILS pytest -n auto → exit 124",
+        "FAILS 11-15 08:30 pytest -n auto → exit 124",
         "LAST RUN 13:25 pytest -q tests/test_levels.py → exit 1",
         "  > FAILED test_stops_after_3: assert 4 == 3",
     ]
@@ -614,6 +614,14 @@ def test_two_other_commands_that_fail_are_shown_and_the_rest_is_counted():
         "FAILS make part1 → exit 2",
         "FAILS make part0 → exit 2",
     ]
+
+
+def test_a_failure_of_another_day_says_of_which():
+    proofs = (proof(2, "make test", 2, at(16, 13, 2)), proof(1, "make lint", 2, at(14, 13, 1)))
+
+    told = texts(judging(IMPLEMENTATION, proofs=proofs), "last_run")
+
+    assert told[0] == "FAILS 11-14 13:01 make lint → exit 2"
 
 
 def test_the_error_of_the_last_run_is_shown_once():

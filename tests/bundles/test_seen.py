@@ -264,6 +264,15 @@ async def test_a_check_that_passed_after_another_failed_was_the_last_run(bundles
     assert "LAST PASS" not in text
 
 
+async def test_a_check_that_failed_on_another_day_is_dated(bundles, sessions):
+    await store(sessions, ran(1, "make lint", 1), ran(2, "pytest -q", 1, FAILED))
+    bundles.gatherer = replace(bundles.gatherer, now=lambda: NOW.replace(year=2200))
+
+    text = await read(bundles)
+
+    assert re.search(r"\nFAILS \d{4}-\d\d-\d\d make lint → exit 1\nLAST RUN ", text)
+
+
 async def test_an_unknown_end_never_reads_as_passed(bundles, sessions):
     await store(sessions, said(1, "go"), ran(2, "pytest | tail -3", 0, "3 passed in 1s"))
 

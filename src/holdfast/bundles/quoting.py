@@ -91,6 +91,12 @@ def format_moment(value: object, now: datetime) -> str:
     return f"{at.year:04}-{at:%m-%d}"
 
 
+def format_if_older(value: object, now: datetime) -> str:
+    """The moment and a space behind it; empty for one of the day in the head."""
+    moment = format_moment(value, now)
+    return "" if len(moment) <= len("09:00") else f"{moment} "
+
+
 def format_day(value: object, now: datetime) -> str:
     """The same without the hour, where the day is enough."""
     return format_moment(value, now).partition(" ")[0]

@@ -17,6 +17,7 @@ from holdfast.bundles.quoting import (
     NAME_CHARS,
     PROSE_CHARS,
     TEXT_CHARS,
+    format_if_older,
     format_moment,
     quote,
     quote_inside,
@@ -61,7 +62,7 @@ def make_seen_run(gathered: Gathered) -> Section:
         heads = [_write_head(run, LAST_RUN, gathered.now, _describe_end(run)) for run in unclear]
         return Section("last_run", "", tuple(heads))
     last, *others = seen.failing
-    also = [_write_failing(run) for run in others]
+    also = [_write_failing(run, gathered.now) for run in others]
     if not _is_pass_newer(gathered):
         return Section("last_run", "", (*also, *_write_run(last, LAST_RUN, gathered)))
     passed = _write_pass(gathered, LAST_RUN, " → passed")
@@ -100,8 +101,9 @@ def _write_head(run: SeenRun, lead: str, now: datetime, end: str) -> Item:
     return Item.with_end(text, end, name_event(run.source))
 
 
-def _write_failing(run: SeenRun) -> Item:
-    return Item.with_end(f"FAILS {_write_command(run)}", _describe_end(run), name_event(run.source))
+def _write_failing(run: SeenRun, now: datetime) -> Item:
+    text = f"FAILS {format_if_older(run.source.at, now)}{_write_command(run)}"
+    return Item.with_end(text, _describe_end(run), name_event(run.source))
 
 
 def _describe_end(run: SeenRun) -> str:
