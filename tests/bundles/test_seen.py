@@ -289,6 +289,50 @@ async def test_what_a_report_says_is_no_exit_code(bundles, sessions):
     assert "pytest || true → failed (its output says so)\n  > 1 failed in 1s" in await read(bundles)
 
 
+async def test_no_part_of_a_quotation_says_the_opposite_however_little_room_there_is(
+    bundles, sessions
+):
+    never = "Kunden mit offenem Widerspruch dürfen auf keiner Stufe gemahnt werden, nie"
+    listed = (
+        "Remove the old rows of every customer whom nobody has written to, and of those in Lyon"
+    )
+    await store(
+        sessions,
+        said(1, f"{never}. Three levels: 7, 14 and 28 days after the due date."),
+        said(
+            2,
+            f"{listed} whose name begins with a letter between A and M, and their {'x ' * 60}"
+            "but never those of March.",
+        ),
+        said(3, "Now look at the queue of the letters and at what its tests say."),
+    )
+
+    for limit in range(450, 1_000, 7):
+        text = await read(bundles, limit=limit)
+        assert "Widerspruch" not in text or never in text
+        assert "Remove the old rows" not in text
+
+
+async def test_a_refusal_stands_before_files_are_listed(bundles, sessions):
+    refusal = "No, not Redis, ops won't run another service for us."
+    numbers = [
+        f"Level {n} goes out {n * 7} days after the due date, for the {n}th part."
+        for n in range(1, 6)
+    ]
+    files = [
+        edited(number, f"/w/src/a_rather_long_name_of_a_file_{number}.py")
+        for number in range(10, 40)
+    ]
+    await store(
+        sessions, said(1, refusal), said(2, " ".join(numbers)), *files, said(50, "go on now")
+    )
+
+    text = await read(bundles, limit=900)
+
+    assert refusal in text
+    assert "FILES" in text
+
+
 async def test_requests_whose_sentences_are_all_quoted_are_not_told_again(bundles, sessions):
     await store(sessions, said(1, "No Redis."), said(2, "Look at the queue."), said(3, "go on now"))
 

@@ -33,6 +33,7 @@ from holdfast.bundles.quoting import (
     quote,
     quote_lines,
     write_line,
+    write_output,
     write_path,
 )
 from holdfast.bundles.seen_sections import OUTPUT_LINES, choose_output, list_todos
@@ -136,7 +137,7 @@ def _make_noted_run(run: NotedRun, now: datetime, steps: Sequence[str]) -> Secti
 
 
 def _quote_output(lines: Sequence[str], source: str) -> list[Item]:
-    return [Item(write_line("  > ", line), source, is_prose=True) for line in lines]
+    return [Item(write_output("  > ", line), source, is_prose=True) for line in lines]
 
 
 def _list_noted_steps(run: NotedRun, now: datetime, steps: Sequence[str]) -> list[Item]:

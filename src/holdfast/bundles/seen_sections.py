@@ -22,6 +22,7 @@ from holdfast.bundles.quoting import (
     quote,
     quote_inside,
     write_line,
+    write_output,
     write_path,
 )
 from holdfast.ground.patterns import compile_later
@@ -82,7 +83,7 @@ def _write_run(run: SeenRun, lead: str, gathered: Gathered) -> list[Item]:
     source = name_event(run.source)
     quoted = [quote(line, TEXT_CHARS) for line in run.output]
     lines = choose_output([line for line in quoted if line])
-    shown = [Item(write_line("  > ", line), source, is_prose=True) for line in lines]
+    shown = [Item(write_output("  > ", line), source, is_prose=True) for line in lines]
     changed = gathered.seen.changed_since_failure
     end = " → failed (its output says so)" if run.by == "reported" and shown else _describe_end(run)
     end += f"; {_describe_changes(changed)}" if changed else ""
