@@ -47,6 +47,7 @@ class LastRequest:
     source: str
     said_at: datetime
     to: str = ""  # the client, where it was not the last session's
+    branch: str = ""  # that another session began on
     session_id: str = ""
     end: str = ""  # of a very long one, whose text is only its beginning
     end_at: int = 0  # where in the whole text the end begins
