@@ -127,6 +127,7 @@ class LocalState:
     head: str = ""
     changed: tuple[str, ...] = ()  # tracked files that differ from HEAD
     commits_since: int = 0
+    paths_since: tuple[str, ...] = ()  # that these commits have changed, the newest first
     since: datetime | None = None  # when the session before stopped
 
 

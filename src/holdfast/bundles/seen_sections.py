@@ -236,7 +236,13 @@ def list_seen_files(gathered: Gathered, known: Collection[str]) -> list[Item]:
     """Those that no note names: what was changed last first, then what was read again and again."""
     files = [*gathered.seen.files, *gathered.seen.read]
     new = [file for file in files if file.path not in known]
-    return [Item(write_path(gathered, file.path), _name_file_source(file)) for file in new]
+    return [Item(_write_file(gathered, file), _name_file_source(file)) for file in new]
+
+
+def _write_file(gathered: Gathered, file: KnownFile) -> str:
+    """What git does not know yet is in no commit, and not among what is uncommitted."""
+    path = write_path(gathered, file.path)
+    return f"{path} (new)" if file.is_new else path
 
 
 def _name_file_source(file: KnownFile) -> str:
