@@ -116,7 +116,9 @@ async def test_a_new_file_of_a_session_is_marked_and_counted(journal, sessions, 
 
     text = (await bundles.build(worktree=str(work.root))).text
 
-    assert re.search(r"\nREPO HEAD \w{7}; 1 uncommitted, 1 new\.\nUNCOMMITTED src/b\.py\n", text)
+    assert re.search(
+        r"\nREPO HEAD \w{7}; 1 uncommitted, 1 new\.\nUNCOMMITTED src/b\.py · rates", text
+    )
     assert "\nFILES rates.toml (new) · src/b.py\n" in text
 
 

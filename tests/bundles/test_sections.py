@@ -256,12 +256,24 @@ def test_the_end_of_a_request_that_is_too_long_to_be_read_whole_stands():
     assert re.search(r"\n… 9\d,\d\d\d characters left out; whole at More\n", text)
 
 
-@given(st.text(st.sampled_from("ab  \té"), max_size=900))
+@given(st.text(st.sampled_from("ab.  \té"), max_size=900))
 def test_the_pieces_of_a_broken_line_are_the_line(line):
     pieces = break_line(line, 197)
 
     assert "".join(pieces) == line
     assert all(0 < len(piece) <= 197 for piece in pieces) or pieces == [""]
+
+
+def test_a_line_is_broken_behind_a_sentence_if_it_can_be():
+    first = (
+        "Interest is added from level 3 on: 9 points above the base rate for businesses, 5 else. "
+    )
+    second = (
+        "It changes on 1 January and on 1 July, so don't hard-code it, but read it from a file "
+    )
+
+    assert break_line(f"{first}{second}that is kept.", 150) == [first, f"{second}that is kept."]
+    assert break_line(f"No. {second * 2}", 150)[0] != "No. ", "no few words are left alone"
 
 
 def test_a_line_that_is_broken_says_so():

@@ -313,6 +313,19 @@ async def test_no_part_of_a_quotation_says_the_opposite_however_little_room_ther
         assert "Remove the old rows" not in text
 
 
+async def test_the_later_one_of_two_numbers_of_a_prompt_stands_first(bundles, sessions):
+    await store(
+        sessions,
+        said(1, "Give up after 8 attempts. No, make it 9 at the gateway of the bank."),
+        said(2, "Let the first letter go out after ten."),
+        said(3, "Now look at the queue of the letters and at what its tests say."),
+    )
+
+    quoted = re.findall(r'^- "(.*)" \(', await read(bundles), re.MULTILINE)
+
+    assert [text.split()[0] for text in quoted] == ["Let", "No,", "Give"]
+
+
 async def test_a_refusal_stands_before_files_are_listed(bundles, sessions):
     refusal = "No, not Redis, ops won't run another service for us."
     numbers = [

@@ -159,9 +159,13 @@ def _name_paths_since(gathered: Gathered, room: int) -> str:
 
 
 def make_local_changes(gathered: Gathered) -> Section:
-    paths = gathered.local.changed if gathered.local else ()
-    quoted = [quote(path, CHANGED_PATH_CHARS) for path in paths]
+    """What differs from HEAD, then what sessions made and git does not know yet."""
+    if gathered.local is None:
+        return Section("changed", "")
+    quoted = [quote(path, CHANGED_PATH_CHARS) for path in gathered.local.changed]
     items = _name_folders_once([Item(path, "git") for path in quoted if path])
+    new = [file.path for file in gathered.seen.files if file.is_new]
+    items += [Item(f"{quote(path, CHANGED_PATH_CHARS)} (new)", "git") for path in new]
     why = f"only {CHANGES_SHOWN} are shown"
     held = hold_back("changed", items[CHANGES_SHOWN:], why)
     shown = items[:CHANGES_SHOWN]

@@ -176,7 +176,8 @@ def name_event(source: Source) -> str:
 
 
 def make_said(gathered: Gathered) -> Section:
-    """Numbers, refusals and answers in the user's words, the newest first.
+    """Numbers, refusals and answers in the user's words, the newest first, also of one prompt:
+    what a later sentence corrects must not stand where that has no room.
 
     Without those of the last request, which is quoted whole.
     """
@@ -187,8 +188,8 @@ def make_said(gathered: Gathered) -> Section:
         *((each.source.at, _write_saying(each, gathered.now)) for each in said),
         *((each.source.at, _write_decided(each, gathered.now)) for each in gathered.seen.decided),
     ]
-    noted.sort(key=lambda pair: pair[0], reverse=True)
-    items = [item for _, item in noted]
+    noted.sort(key=lambda pair: pair[0])
+    items = [item for _, item in reversed(noted)]
     texts = [(each.saying.text, _write_saying(each, gathered.now)) for each in said]
     return list_section("said", "SAID (user)", items, gone=list_cut_lines("said", texts))
 
