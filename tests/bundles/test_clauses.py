@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.bundles.clauses import LEAST_CHARS, cut_after_clause, cut_after_word, cut_to_fit
+from holdfast.bundles.model import LINE_CHARS
+from holdfast.bundles.quoting import write_line
 from holdfast.ground.text import ELLIPSIS
 
 MAIN = "Invoices above 500 euros wait for a second pair of eyes"
@@ -108,6 +110,9 @@ WORDS = ["it", "not", "and", "the", "because", "so that", "waits", "gateway,", "
 def test_a_cut_is_a_visible_beginning_that_ends_after_a_word(text, max_chars):
     shown = cut_to_fit(text, max_chars)
 
+    if shown is None:
+        assert "not" in text
+        return
     assert len(shown) <= max_chars
     if shown != text:
         begun = shown.removesuffix(ELLIPSIS)
@@ -115,6 +120,77 @@ def test_a_cut_is_a_visible_beginning_that_ends_after_a_word(text, max_chars):
         assert text.startswith(begun)
         assert not text[len(begun)].isalnum()
         assert not begun.endswith((" not", " and", " the"))
+
+
+TURNED = [
+    ("Kunden mit offenem Widerspruch dürfen nie gemahnt werden, egal auf welcher Stufe.", "nie"),
+    (
+        "Customers who have paid twice get their money back at once, except those of the bank.",
+        "except",
+    ),
+    (
+        "You may drop the old table of the letters on Friday unless the auditors are still here.",
+        "unless",
+    ),
+    (
+        "Rows that were exported to the advisor can be removed, but don't touch those of March.",
+        "don't",
+    ),
+    (
+        "Wir schicken die Mahnungen der dritten Stufe an alle Kunden außer an die in der Schweiz.",
+        "außer",
+    ),
+    (
+        "Die Rechnungen der Kunden in der Schweiz bekommen auf allen Stufen keine Mahngebühr.",
+        "keine",
+    ),
+    (
+        "Los clientes que tienen una queja abierta reciben la carta del banco solo los viernes.",
+        "solo",
+    ),
+    (
+        "Les clients qui ont une plainte ouverte chez nous reçoivent la lettre sans les frais.",
+        "sans",
+    ),
+    (
+        "客户如果还有没有解决的投诉,我们每个月的第一天会给他们寄信,但是在任何情况下都不要收取费用。",
+        "不",
+    ),
+    (
+        "お客様に未解決の苦情がある場合は、毎月の最初の日に手紙を送りますが、手数料は請求しないでください。",
+        "ない",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "word"), TURNED)
+def test_a_sentence_never_loses_what_turns_it(text, word):
+    for max_chars in range(20, len(text) + 1):
+        assert word in (cut_to_fit(text, max_chars) or text)
+
+
+TURNING = ["never", "not", "don't", "only", "unless", "nie", "keine", "ohne", "nunca", "sans"]
+SENTENCES = st.lists(
+    st.sampled_from([*WORDS[3:], *TURNING, "mit", "pour", "Stop.", "14"]), min_size=1, max_size=40
+).map(" ".join)
+
+
+@given(SENTENCES, st.integers(10, 200), st.booleans())
+def test_what_a_cut_leaves_of_a_sentence_has_all_that_turns_it(text, max_chars, is_line):
+    shown = write_line("", text, keep=LINE_CHARS - max_chars) if is_line else None
+    shown = shown or cut_to_fit(text, max_chars) or text
+
+    begun = shown.removesuffix(ELLIPSIS)
+    lost = text[len(begun) :].split(". ")[0].split(" because")[0].split(" so that")[0]
+    is_whole_sentence = begun.endswith(".")
+    assert is_whole_sentence or not set(TURNING) & set(lost.split())
+
+
+def test_a_sentence_before_it_stands_alone():
+    text = "The letters of level three go out on Mondays. Customers in Lyon are never sent one."
+
+    assert cut_to_fit(text, 70) == "The letters of level three go out on Mondays.…"
+    assert cut_to_fit(text, 44) == "The letters of level three go out…"
 
 
 def test_a_reason_that_an_and_leads_to_is_no_end():

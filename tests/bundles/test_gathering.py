@@ -530,6 +530,28 @@ async def test_a_request_that_says_little_stands_with_what_it_goes_on_with(bundl
     )
 
 
+async def test_requests_of_this_branch_come_first_and_those_of_others_say_of_which(
+    journal, sessions
+):
+    bundles = BundleService(journal, sessions, load=refuse, now=lambda: NOW)
+    sums, csv = {"git_branch": "feat/sums"}, {"git_branch": "fix/csv"}
+    follows = "Now write the tests of the sums, and run them"
+    await start(sessions, "Sum up the payouts of a month", client="codex", **sums)
+    await start(sessions, "Quote the names in the export", client="gemini", **csv)
+    await start(sessions, "Round the sums half up", "yes, 2", follows, client="x", **sums)
+
+    text = (await bundles.build(worktree="/w")).text
+
+    asked = text.partition("ASKED BEFORE\n")[2].split("\n")[:4]
+    expected = [
+        r"- [\d: -]+: Round the sums half up",
+        r"- [\d: -]+ to codex: Sum up the payouts of a month",
+        r"- [\d: -]+ to gemini on fix/csv: Quote the names in the export",
+        r"- [\d: -]+: yes, 2",
+    ]
+    assert all(map(re.fullmatch, expected, asked)), asked
+
+
 async def say(sessions, session, text):
     await sessions.append_event(session.id, "model_message", "assistant", text)
 

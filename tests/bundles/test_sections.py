@@ -256,12 +256,24 @@ def test_the_end_of_a_request_that_is_too_long_to_be_read_whole_stands():
     assert re.search(r"\n… 9\d,\d\d\d characters left out; whole at More\n", text)
 
 
-@given(st.text(st.sampled_from("ab  \té"), max_size=900))
+@given(st.text(st.sampled_from("ab.  \té"), max_size=900))
 def test_the_pieces_of_a_broken_line_are_the_line(line):
     pieces = break_line(line, 197)
 
     assert "".join(pieces) == line
     assert all(0 < len(piece) <= 197 for piece in pieces) or pieces == [""]
+
+
+def test_a_line_is_broken_behind_a_sentence_if_it_can_be():
+    first = (
+        "Interest is added from level 3 on: 9 points above the base rate for businesses, 5 else. "
+    )
+    second = (
+        "It changes on 1 January and on 1 July, so don't hard-code it, but read it from a file "
+    )
+
+    assert break_line(f"{first}{second}that is kept.", 150) == [first, f"{second}that is kept."]
+    assert break_line(f"No. {second * 2}", 150)[0] != "No. ", "no few words are left alone"
 
 
 def test_a_line_that_is_broken_says_so():
@@ -554,7 +566,7 @@ def test_runs_of_another_branch_are_not_the_last_run():
 def test_commands_that_fail_stand_above_the_last_run_and_those_that_passed_work_here():
     """What follows the last run is what it printed, and not another command's."""
     assert texts(IMPLEMENTATION, "last_run") == [
-        "FAILS pytest -n auto → exit 124",
+        "FAILS 11-15 08:30 pytest -n auto → exit 124",
         "LAST RUN 13:25 pytest -q tests/test_levels.py → exit 1",
         "  > FAILED test_stops_after_3: assert 4 == 3",
     ]
@@ -614,6 +626,14 @@ def test_two_other_commands_that_fail_are_shown_and_the_rest_is_counted():
         "FAILS make part1 → exit 2",
         "FAILS make part0 → exit 2",
     ]
+
+
+def test_a_failure_of_another_day_says_of_which():
+    proofs = (proof(2, "make test", 2, at(16, 13, 2)), proof(1, "make lint", 2, at(14, 13, 1)))
+
+    told = texts(judging(IMPLEMENTATION, proofs=proofs), "last_run")
+
+    assert told[0] == "FAILS 11-14 13:01 make lint → exit 2"
 
 
 def test_the_error_of_the_last_run_is_shown_once():

@@ -264,6 +264,15 @@ async def test_a_check_that_passed_after_another_failed_was_the_last_run(bundles
     assert "LAST PASS" not in text
 
 
+async def test_a_check_that_failed_on_another_day_is_dated(bundles, sessions):
+    await store(sessions, ran(1, "make lint", 1), ran(2, "pytest -q", 1, FAILED))
+    bundles.gatherer = replace(bundles.gatherer, now=lambda: NOW.replace(year=2200))
+
+    text = await read(bundles)
+
+    assert re.search(r"\nFAILS \d{4}-\d\d-\d\d make lint → exit 1\nLAST RUN ", text)
+
+
 async def test_an_unknown_end_never_reads_as_passed(bundles, sessions):
     await store(sessions, said(1, "go"), ran(2, "pytest | tail -3", 0, "3 passed in 1s"))
 
@@ -278,6 +287,63 @@ async def test_what_a_report_says_is_no_exit_code(bundles, sessions):
     await store(sessions, said(1, "go"), ran(2, "pytest || true", 0, "1 failed in 1s"))
 
     assert "pytest || true → failed (its output says so)\n  > 1 failed in 1s" in await read(bundles)
+
+
+async def test_no_part_of_a_quotation_says_the_opposite_however_little_room_there_is(
+    bundles, sessions
+):
+    never = "Kunden mit offenem Widerspruch dürfen auf keiner Stufe gemahnt werden, nie"
+    listed = (
+        "Remove the old rows of every customer whom nobody has written to, and of those in Lyon"
+    )
+    await store(
+        sessions,
+        said(1, f"{never}. Three levels: 7, 14 and 28 days after the due date."),
+        said(
+            2,
+            f"{listed} whose name begins with a letter between A and M, and their {'x ' * 60}"
+            "but never those of March.",
+        ),
+        said(3, "Now look at the queue of the letters and at what its tests say."),
+    )
+
+    for limit in range(450, 1_000, 7):
+        text = await read(bundles, limit=limit)
+        assert "Widerspruch" not in text or never in text
+        assert "Remove the old rows" not in text
+
+
+async def test_the_later_one_of_two_numbers_of_a_prompt_stands_first(bundles, sessions):
+    await store(
+        sessions,
+        said(1, "Give up after 8 attempts. No, make it 9 at the gateway of the bank."),
+        said(2, "Let the first letter go out after ten."),
+        said(3, "Now look at the queue of the letters and at what its tests say."),
+    )
+
+    quoted = re.findall(r'^- "(.*)" \(', await read(bundles), re.MULTILINE)
+
+    assert [text.split()[0] for text in quoted] == ["Let", "No,", "Give"]
+
+
+async def test_a_refusal_stands_before_files_are_listed(bundles, sessions):
+    refusal = "No, not Redis, ops won't run another service for us."
+    numbers = [
+        f"Level {n} goes out {n * 7} days after the due date, for the {n}th part."
+        for n in range(1, 6)
+    ]
+    files = [
+        edited(number, f"/w/src/a_rather_long_name_of_a_file_{number}.py")
+        for number in range(10, 40)
+    ]
+    await store(
+        sessions, said(1, refusal), said(2, " ".join(numbers)), *files, said(50, "go on now")
+    )
+
+    text = await read(bundles, limit=900)
+
+    assert refusal in text
+    assert "FILES" in text
 
 
 async def test_requests_whose_sentences_are_all_quoted_are_not_told_again(bundles, sessions):

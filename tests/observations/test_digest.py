@@ -75,6 +75,14 @@ def test_the_newest_run_of_each_command_counts():
         ("pytest tests/a.py", "pytest tests/a.py", True),
         ("pytest tests/a.py", "pytest -q", True),
         ("pytest tests/a.py", "python -m pytest -q --tb=short", True),
+        (".venv/bin/pytest -q tests/a.py", "pytest -q", True),
+        ("pytest tests/a.py", ".venv/bin/python -m pytest", True),
+        ("uv run pytest tests/a.py", "poetry run python3 -m pytest", True),
+        ("mypy src", "uv run mypy src", True),
+        (".tox/py311/bin/pytest", ".tox/py313/bin/pytest", False),
+        ("/srv/other/.venv/bin/pytest", "pytest", False),
+        ("uv run --python 3.11 pytest", "uv run pytest", False),
+        (".venv/bin/python3.11 -m pytest", ".venv/bin/python -m pytest", False),
         ("pytest tests/a.py", "pytest tests/b.py", False),
         ("pytest tests/a.py", "pytest -k easy", False),
         ("pytest", "pytest --deselect tests/a.py::test_hard", False),
@@ -98,6 +106,22 @@ def test_only_a_pass_that_leaves_nothing_out_cures_a_failure(failed, passed, is_
     seen = look(run(1, failed, 1, "FAILED tests/a.py::test_hard"), run(2, passed, 0))
 
     assert [each.command for each in seen.list_failing()] == ([] if is_cured else [failed])
+
+
+def test_a_pass_that_was_seen_counts_after_the_same_check_has_failed_for_something_else():
+    part = run(1, "pytest -q tests/a.py", 1, "FAILED tests/a.py::test_hard")
+    whole = [run(2, "pytest -q", 0), run(3, "pytest -q", 1, "FAILED tests/b.py::test_new")]
+
+    seen = look(part, *whole)
+    assert [each.command for each in seen.list_failing()] == ["pytest -q"]
+    assert from_dict(json.loads(json.dumps(to_dict(seen)))) == seen
+    in_sessions = merge([look(part), look(*whole)])
+    assert [each.command for each in in_sessions.list_failing()] == ["pytest -q"]
+    before = look(run(1, "pytest -q", 0), run(2, "pytest -q a.py", 1), run(3, "pytest -q", 1))
+    assert len(before.list_failing()) == 2
+    unread = event(3, "system_event", "", {"left_out": {"line": 1}})
+    doubtful = look(part, run(2, "pytest -q", 0), unread, run(4, "pytest -q", 1))
+    assert len(doubtful.list_failing()) == 2
 
 
 def test_an_older_pass_and_an_unknown_end_cure_nothing():

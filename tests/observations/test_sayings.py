@@ -198,3 +198,18 @@ def test_no_event_is_too_odd_to_be_looked_at(content: object, parts: object):
 )
 def test_what_was_pasted_before_a_request_is_not_said_by_the_person(pasted):
     assert find_sayings(f"{pasted}Please look at it.") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_given"),
+    [
+        ("Let the first one go out after ten.", True),
+        ("Let the first one go out after ten days, please", True),
+        ("Make it three", True),
+        ("After two days of work it was still red.", False),
+        ("I have tried it twice.", False),
+        ("Use two files for it.", False),
+    ],
+)
+def test_a_number_in_words_that_sets_something_is_given(text, is_given):
+    assert bool(find_sayings(text)) == is_given

@@ -31,13 +31,16 @@ NOTE = "system_event"  # of the client, such as a compaction: what was said befo
 
 
 def make_request(event: SessionEvent | None, to: str = "") -> LastRequest | None:
-    if event is None:
-        return None
+    return _make_request(event, to) if event else None
+
+
+def _make_request(event: SessionEvent, to: str, branch: str = "") -> LastRequest:
     return LastRequest(
         text=event.content,
         source=f"event {event.id}",
         said_at=event.happened_at,
         to=to,
+        branch=branch,
         session_id=event.session_id,
         event_id=event.id,
         sequence=event.sequence,
@@ -66,39 +69,47 @@ class RequestReader:
         """The last one of substance before one that has none, in its session or an older one."""
         if request is None or has_substance(request.text):
             return None
-        async for event in self._read_before(request, REQUESTS_BEFORE, REQUEST_CHARS):
-            if has_substance(event.content):
-                return await self.read_end(make_request(event))
+        async for earlier in self._read_before(request, REQUESTS_BEFORE, REQUEST_CHARS):
+            if has_substance(earlier.text):
+                return await self.read_end(replace(earlier, to="", branch=""))
         return None
 
     async def list_earlier(
         self, request: LastRequest | None, before: LastRequest | None
     ) -> tuple[LastRequest, ...]:
-        """The requests before the last one, without the one that is quoted whole."""
+        """The requests before the last one, without the one that is quoted whole.
+
+        Those that say little alone come last.
+        """
         if request is None:
             return ()
         found: list[LastRequest] = []
-        async for event in self._read_before(request, EARLIER, EARLIER_CHARS):
-            earlier = make_request(event)
-            if earlier and not (before and before.event_id == earlier.event_id):
+        async for earlier in self._read_before(request, EARLIER, EARLIER_CHARS):
+            if not (before and before.event_id == earlier.event_id):
                 found.append(earlier)
             if len(found) == EARLIER:
                 break
-        return tuple(found)
+        return tuple(sorted(found, key=lambda each: not has_substance(each.text)))
 
     async def _read_before(
         self, request: LastRequest, limit: int, max_chars: int
-    ) -> AsyncIterator[SessionEvent]:
-        """Of its own session, then of the others of this place, each from the newest on."""
-        session_ids = [request.session_id]
+    ) -> AsyncIterator[LastRequest]:
+        """Of its own session, then of the others of this place, each from the newest on: first of
+        those that began on the same branch. What was said in another one says to whom.
+        """
+        places = {request.session_id: ("", "")}
         if self.place is not None:
             active = await self.sessions.list_active_sessions(self.place)
-            others = [session.id for session in active if self.is_past(session)]
-            session_ids += [each for each in others if each != request.session_id]
-        for session_id in session_ids:
+            branches = {session.id: session.git_branch for session in active}
+            branch = branches.get(request.session_id)
+            active.sort(key=lambda session: session.git_branch != branch)
+            for session in filter(self.is_past, active):
+                place = session.client or session.chatmode, session.git_branch or ""
+                places.setdefault(session.id, place)
+        for session_id, (to, branch) in places.items():
             for event in await self.sessions.list_requests(session_id, limit, max_chars):
                 if event.happened_at < request.said_at and event.id != request.event_id:
-                    yield event
+                    yield _make_request(event, to, branch)
 
     async def find_question(
         self, request: LastRequest | None, before: LastRequest | None

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
-from holdfast.bundles.clauses import cut_after_word
+from holdfast.bundles.clauses import cut_after_word, is_turned_before, keep_turn
 from holdfast.bundles.model import (
     CONTINUED,
     LINE_CHARS,
@@ -322,20 +322,23 @@ def _cut_to_beginning(item: Item, room: int) -> Item | None:
     if body_room < SHORTEST:
         return None
     shorten = cut if item.is_prose else cut_after_word
-    beginning = shorten(_leave_short_reason(item, body, body_room), body_room)
-    if not item.is_prose and not ends_at_word(beginning, body):
+    shown = _leave_short_reason(item, body, body_room)
+    beginning = keep_turn(body, shorten(shown, body_room), body_room)
+    if beginning is None or not (item.is_prose or ends_at_word(beginning, body)):
         return None
     return replace(item, text=beginning + end)
 
 
 def _cut_to_end(item: Item, room: int) -> Item | None:
-    """As much of the end of a quoted line as fits, from a word on."""
+    """As much of the end of a quoted line as fits, from a word on that does not turn it."""
     mark, _, words = item.text.partition(" ")
     left = room - len(f"{mark} {ELLIPSIS}")
     if left < SHORTEST:
         return None
     start = max(0, len(words) - left)
     start = words.find(" ", start) + 1 or start
+    if is_turned_before(words, start):
+        return None
     return replace(item, text=f"{mark} {ELLIPSIS}{words[start:]}", at=item.at + start)
 
 

@@ -39,6 +39,25 @@ def hold_back(section: str, items: Iterable[Item], why: str) -> tuple[Cut, ...]:
     return tuple(Cut(section, item.text, item.source, reason=why) for item in items)
 
 
+def hold_back_too_long(section: Section) -> Section:
+    """Without the items that would say the opposite on a line that ends early."""
+    if section.pinned:
+        return section
+    why = f"a line has {LINE_CHARS} characters, and a part of it would say something else"
+    room = LINE_CHARS
+    if section.lead == " " and section.joined != " · ":  # its lines begin behind the title
+        room -= len(section.title) + 1
+    short: list[Item] = []
+    long: list[Item] = []
+    for item in section.items:
+        is_short = len(item.shorten(room).text) <= room
+        (short if is_short else long).append(item)
+    if not long:
+        return section
+    held = (*section.held, *hold_back(section.name, long, why))
+    return replace(section, items=tuple(short), held=held, title=section.title if short else "")
+
+
 def list_cut_lines(section: str, noted: Iterable[tuple[object, Item]]) -> tuple[Cut, ...]:
     """Of texts and their lines, those that are not whole there."""
     why = f"shortened: a line has {LINE_CHARS} characters"

@@ -47,6 +47,7 @@ class LastRequest:
     source: str
     said_at: datetime
     to: str = ""  # the client, where it was not the last session's
+    branch: str = ""  # that another session began on
     session_id: str = ""
     end: str = ""  # of a very long one, whose text is only its beginning
     end_at: int = 0  # where in the whole text the end begins
@@ -126,6 +127,7 @@ class LocalState:
     head: str = ""
     changed: tuple[str, ...] = ()  # tracked files that differ from HEAD
     commits_since: int = 0
+    paths_since: tuple[str, ...] = ()  # that these commits have changed, the newest first
     since: datetime | None = None  # when the session before stopped
 
 
@@ -211,7 +213,8 @@ class Item:
     def shorten(self, max_chars: int) -> Item:
         """On a line of so many characters; a text keeps at least half beside its reason.
 
-        Prose is quoted, and ends early only where the room does. A part of a path is of no use.
+        Prose is quoted, and ends early only where the room does. A part of a path is of no use,
+        and what says the opposite without its end stays longer.
         """
         if self.is_prose or len(self.text) <= max_chars:
             return self
@@ -221,11 +224,16 @@ class Item:
         room = max(max_chars - self.keep, 1)
         if not self.why_at:
             beginning = cut_to_fit(body, room)
+            if beginning is None:
+                return self
             is_of_use = ends_at_word(beginning, body) or len(self.text) > LINE_CHARS
             return replace(self, text=beginning + end) if is_of_use else self
         text, why = body[: self.why_at], body[self.why_at + 2 :]
-        text = cut_to_fit(text, max(room - len(why) - 2, room // 2))
-        return self._with_reason(text, cut_to_fit(why, room - len(text) - 2), end)
+        text = cut_to_fit(text, max(room - len(why) - 2, room // 2)) or text
+        left = room - len(text) - 2
+        reason = cut_to_fit(why, left) if left > 0 else None
+        shorter = self._with_reason(text, reason, end) if reason else self._drop_reason(text, end)
+        return shorter if len(shorter.text) < len(self.text) else self
 
     def _keep_clauses(self, max_chars: int) -> Item | None:
         """With whole clauses of the text and of its reason, if these are on such a line."""
@@ -247,6 +255,9 @@ class Item:
 
     def _with_reason(self, text: str, why: str, end: str) -> Item:
         return replace(self, text=f"{text}: {why}{end}", why_at=len(text))
+
+    def _drop_reason(self, text: str, end: str) -> Item:
+        return replace(self, text=text.removesuffix(ELLIPSIS) + ELLIPSIS + end, why_at=0)
 
     @property
     def ends_at(self) -> int:

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.bundles.model import LINE_CHARS, Item, LastAnswer, LastRequest, is_from_end
 from holdfast.bundles.quoting import PROSE_CHARS, quote, quote_request
+from holdfast.ground.patterns import compile_later
 from holdfast.ground.text import find_cut
 
 LINE, SAME_LINE = "> ", ">+ "
 ANSWER_LINE = "| "
 BROKEN = "; >+ goes on with a line"  # said once, where there is such a mark
+_SENTENCE_END = compile_later(r"[.!?](?=\s)")
 FIRST_PIECES, LAST_PIECES = 370, 180  # more than the longest bundle has room for
 
 
@@ -48,14 +50,20 @@ def _list_pieces(text: str, at: int, source: str) -> Iterator[Item]:
 
 
 def break_line(line: str, max_chars: int) -> list[str]:
-    """Behind a space if there is one; the pieces one after the other are the line."""
+    """Behind a sentence or a space if there is one; the pieces one after the other are the line."""
     pieces = []
     while len(line) > max_chars:
-        end = find_cut(line, max_chars - 1) or max_chars
+        end = _find_sentence_end(line, max_chars) or find_cut(line, max_chars - 1) or max_chars
         end += line[end : end + 1].isspace()
         pieces.append(line[:end])
         line = line[end:]
     return [*pieces, line]
+
+
+def _find_sentence_end(line: str, max_chars: int) -> int:
+    """The last one in the second half, so that no few words are left alone; else 0."""
+    ends = [found.end() for found in _SENTENCE_END.finditer(line, max_chars // 2, max_chars)]
+    return ends[-1] if ends else 0
 
 
 def _order_by_worth(pieces: Sequence[Item]) -> list[Item]:

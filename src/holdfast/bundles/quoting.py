@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from holdfast.bundles.clauses import keep_turn
 from holdfast.bundles.model import LINE_CHARS
 from holdfast.ground.fence import keep_words, one_line
 from holdfast.ground.patterns import compile_later
@@ -63,8 +64,17 @@ def quote_commit(value: object) -> str:
 
 
 def write_line(lead: str, text: str, *, keep: int = 0) -> str:
-    """A text on one line of ours, on which `keep` characters follow."""
-    return lead + cut(text, LINE_CHARS - len(lead) - keep)
+    """A text on one line of ours, on which `keep` characters follow.
+
+    It is longer where a part of it would say the opposite: such an item is left out.
+    """
+    room = LINE_CHARS - len(lead) - keep
+    return lead + (keep_turn(text, cut(text, room), room) or text)
+
+
+def write_output(lead: str, text: str) -> str:
+    """What a program printed, as far as it fits."""
+    return lead + cut(text, LINE_CHARS - len(lead))
 
 
 def write_path(gathered: Gathered, path: str) -> str:
@@ -89,6 +99,12 @@ def format_moment(value: object, now: datetime) -> str:
     if at.year == today.year:
         return at.strftime("%m-%d %H:%M")
     return f"{at.year:04}-{at:%m-%d}"
+
+
+def format_if_older(value: object, now: datetime) -> str:
+    """The moment and a space behind it; empty for one of the day in the head."""
+    moment = format_moment(value, now)
+    return "" if len(moment) <= len("09:00") else f"{moment} "
 
 
 def format_day(value: object, now: datetime) -> str:

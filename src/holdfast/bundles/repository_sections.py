@@ -30,6 +30,7 @@ CONTEXT = "repo context"
 CHANGED_PATH_CHARS = 150  # so that what happened to it fits into its line
 
 CHANGES_SHOWN = 10
+PATHS_SHOWN = 5
 AS_COMMITTED = "tracked files as committed"
 
 _WORST_FIRST = ("gone", "changed", "new")
@@ -137,14 +138,34 @@ def make_local_repo(gathered: Gathered) -> Section:
         moment = format_moment(local.since, gathered.now)
         since = f"{plural(local.commits_since, 'commit')} since {moment}"
     uncommitted = f"{len(local.changed):,} uncommitted" if local.changed else AS_COMMITTED
+    new = sum(file.is_new for file in gathered.seen.files)
+    end = f"; {join_parts(uncommitted, f'{new:,} new' if new else '')}."
     where = join_parts(f"HEAD {quote_commit(local.head)}", since)
-    return Section("repo", f"REPO {where}; {uncommitted}.", pinned=True)
+    paths = _name_paths_since(gathered, LINE_CHARS - len(f"REPO {where}{end}"))
+    return Section("repo", f"REPO {where}{paths}{end}", pinned=True)
+
+
+def _name_paths_since(gathered: Gathered, room: int) -> str:
+    """What commits since the session before changed of the files that sessions worked with."""
+    changed = gathered.local.paths_since if gathered.local else ()
+    known = {file.path for file in (*gathered.seen.files, *gathered.seen.read)}
+    paths = [quote(path, CHANGED_PATH_CHARS) for path in changed if path in known]
+    for count in range(min(len(paths), PATHS_SHOWN), 0, -1):
+        more = f" +{len(paths) - count} more" if count < len(paths) else ""
+        text = f", in {', '.join(paths[:count])}{more}"
+        if len(text) <= room:
+            return text
+    return ""
 
 
 def make_local_changes(gathered: Gathered) -> Section:
-    paths = gathered.local.changed if gathered.local else ()
-    quoted = [quote(path, CHANGED_PATH_CHARS) for path in paths]
+    """What differs from HEAD, then what sessions made and git does not know yet."""
+    if gathered.local is None:
+        return Section("changed", "")
+    quoted = [quote(path, CHANGED_PATH_CHARS) for path in gathered.local.changed]
     items = _name_folders_once([Item(path, "git") for path in quoted if path])
+    new = [file.path for file in gathered.seen.files if file.is_new]
+    items += [Item(f"{quote(path, CHANGED_PATH_CHARS)} (new)", "git") for path in new]
     why = f"only {CHANGES_SHOWN} are shown"
     held = hold_back("changed", items[CHANGES_SHOWN:], why)
     shown = items[:CHANGES_SHOWN]

@@ -28,10 +28,12 @@ from holdfast.bundles.quoting import (
     PROSE_CHARS,
     TEXT_CHARS,
     format_day,
+    format_if_older,
     format_moment,
     quote,
     quote_lines,
     write_line,
+    write_output,
     write_path,
 )
 from holdfast.bundles.seen_sections import OUTPUT_LINES, choose_output, list_todos
@@ -91,14 +93,14 @@ def make_last_run(last: LastRun | None, judged: JudgedContext, now: datetime) ->
         return Section("last_run", "")
     if isinstance(last, Proof):
         section = _make_seen_run(last, judged, now)
-        return _add_failing(section, _list_failing(judged, last))
+        return _add_failing(section, _list_failing(judged, last), now)
     failing = _list_failing(judged, None)
     seen = next((proof for proof in failing if _is_about(last, proof)), None)
     section = _make_noted_run(last, now, judged.context.checklist)
     if seen:  # one line for both: what was seen says more
         items = (_write_seen_run(seen, judged, now), *section.items[1:])
         section = replace(section, items=items)
-    return _add_failing(section, [proof for proof in failing if proof is not seen])
+    return _add_failing(section, [proof for proof in failing if proof is not seen], now)
 
 
 def _is_about(run: NotedRun, proof: Proof) -> bool:
@@ -108,9 +110,9 @@ def _is_about(run: NotedRun, proof: Proof) -> bool:
     return bool(step) and (step in command or command in step)
 
 
-def _add_failing(section: Section, failing: Sequence[Proof]) -> Section:
+def _add_failing(section: Section, failing: Sequence[Proof], now: datetime) -> Section:
     """Above it, because what follows the last run is what that run printed."""
-    items = [_write_failing_command(proof) for proof in failing]
+    items = [_write_failing_command(proof, now) for proof in failing]
     why = f"only {COMMANDS_SHOWN} others that fail are shown"
     return replace(
         section,
@@ -135,7 +137,7 @@ def _make_noted_run(run: NotedRun, now: datetime, steps: Sequence[str]) -> Secti
 
 
 def _quote_output(lines: Sequence[str], source: str) -> list[Item]:
-    return [Item(write_line("  > ", line), source, is_prose=True) for line in lines]
+    return [Item(write_output("  > ", line), source, is_prose=True) for line in lines]
 
 
 def _list_noted_steps(run: NotedRun, now: datetime, steps: Sequence[str]) -> list[Item]:
@@ -440,9 +442,10 @@ def _write_working_command(runs: CommandRuns) -> Item:
     return Item(text, _name_proof(runs.newest))
 
 
-def _write_failing_command(proof: Proof) -> Item:
+def _write_failing_command(proof: Proof, now: datetime) -> Item:
     outcome = f" → {_describe_outcome(proof)}"
-    return Item.with_end(f"FAILS {_write_command(proof)}", outcome, _name_proof(proof))
+    text = f"FAILS {format_if_older(proof.ran_at, now)}{_write_command(proof)}"
+    return Item.with_end(text, outcome, _name_proof(proof))
 
 
 def _describe_outcome(proof: Proof) -> str:

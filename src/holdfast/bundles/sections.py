@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from datetime import UTC
 
 from holdfast.bundles import budget
-from holdfast.bundles.cuts import count_unread
+from holdfast.bundles.cuts import count_unread, hold_back_too_long
 from holdfast.bundles.model import LIST_READ, Gathered, Head, Section
 from holdfast.bundles.note_sections import (
     make_claims,
@@ -86,7 +86,7 @@ BUDGETS: dict[str, dict[str, int]] = {
         "blocked": 200,
         "unfinished": 200,
         "decisions": 600,
-        "said": 300,
+        "said": 700,
         "remembered_rules": 150,
         "claims": 300,
         "others": 600,
@@ -115,7 +115,7 @@ BUDGETS: dict[str, dict[str, int]] = {
         "open": 200,
         "decided": 400,
         "rejected": 250,
-        "said": 300,
+        "said": 700,
         "remembered_rules": 150,
         "claims": 250,
         "others": 600,
@@ -201,7 +201,8 @@ def make_sections(gathered: Gathered) -> tuple[Section, ...]:
     """The sections that have something to say, in the order in which they are read."""
     window = make_window(gathered.kept)
     lost, still_there = leave_out_kept(gathered, window)
-    counted = [_count_more(part, gathered) for part in _list_parts(lost)]
+    parts = [hold_back_too_long(part) for part in _list_parts(lost)]
+    counted = [_count_more(part, gathered) for part in parts]
     listed = [*(leave_out_lines(part, window) for part in counted), still_there]
     parts = [part for part in listed if part.title or part.items or part.gone]
     if not says_something(parts):

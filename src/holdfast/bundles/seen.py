@@ -190,7 +190,9 @@ def _list_changed_files(
     """The ones that were changed last first. What no tool has named leaves where it is gone."""
     changed = reversed(list_changed(edited, digest.commits, digest.commands, found))
     named = {file.path for file in edited}
-    return [file for file in changed if file.path in named or _is_file(file.path, worktree)]
+    shown = [file for file in changed if file.path in named or _is_file(file.path, worktree)]
+    new = found.new if found else ()
+    return [replace(file, is_new=True) if file.path in new else file for file in shown]
 
 
 def _look(worktree: str, uncommitted: Uncommitted, named: set[str]) -> CheckoutFiles | None:
@@ -210,6 +212,7 @@ def _look(worktree: str, uncommitted: Uncommitted, named: set[str]) -> CheckoutF
     paths = [path for path in (*uncommitted.paths, *new) if path.isprintable()]
     return CheckoutFiles(
         uncommitted=frozenset(uncommitted.paths),
+        new=frozenset(new),
         tracked=listed.tracked,
         times=read_times(worktree, paths[:TIMES_READ]),
         moves=git_refs.list_head_moves(place.git_dir),

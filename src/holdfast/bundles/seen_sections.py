@@ -17,10 +17,12 @@ from holdfast.bundles.quoting import (
     NAME_CHARS,
     PROSE_CHARS,
     TEXT_CHARS,
+    format_if_older,
     format_moment,
     quote,
     quote_inside,
     write_line,
+    write_output,
     write_path,
 )
 from holdfast.ground.patterns import compile_later
@@ -61,7 +63,7 @@ def make_seen_run(gathered: Gathered) -> Section:
         heads = [_write_head(run, LAST_RUN, gathered.now, _describe_end(run)) for run in unclear]
         return Section("last_run", "", tuple(heads))
     last, *others = seen.failing
-    also = [_write_failing(run) for run in others]
+    also = [_write_failing(run, gathered.now) for run in others]
     if not _is_pass_newer(gathered):
         return Section("last_run", "", (*also, *_write_run(last, LAST_RUN, gathered)))
     passed = _write_pass(gathered, LAST_RUN, " → passed")
@@ -81,7 +83,7 @@ def _write_run(run: SeenRun, lead: str, gathered: Gathered) -> list[Item]:
     source = name_event(run.source)
     quoted = [quote(line, TEXT_CHARS) for line in run.output]
     lines = choose_output([line for line in quoted if line])
-    shown = [Item(write_line("  > ", line), source, is_prose=True) for line in lines]
+    shown = [Item(write_output("  > ", line), source, is_prose=True) for line in lines]
     changed = gathered.seen.changed_since_failure
     end = " → failed (its output says so)" if run.by == "reported" and shown else _describe_end(run)
     end += f"; {_describe_changes(changed)}" if changed else ""
@@ -100,8 +102,9 @@ def _write_head(run: SeenRun, lead: str, now: datetime, end: str) -> Item:
     return Item.with_end(text, end, name_event(run.source))
 
 
-def _write_failing(run: SeenRun) -> Item:
-    return Item.with_end(f"FAILS {_write_command(run)}", _describe_end(run), name_event(run.source))
+def _write_failing(run: SeenRun, now: datetime) -> Item:
+    text = f"FAILS {format_if_older(run.source.at, now)}{_write_command(run)}"
+    return Item.with_end(text, _describe_end(run), name_event(run.source))
 
 
 def _describe_end(run: SeenRun) -> str:
@@ -173,7 +176,8 @@ def name_event(source: Source) -> str:
 
 
 def make_said(gathered: Gathered) -> Section:
-    """Numbers, refusals and answers in the user's words, the newest first.
+    """Numbers, refusals and answers in the user's words, the newest first, also of one prompt:
+    what a later sentence corrects must not stand where that has no room.
 
     Without those of the last request, which is quoted whole.
     """
@@ -184,8 +188,8 @@ def make_said(gathered: Gathered) -> Section:
         *((each.source.at, _write_saying(each, gathered.now)) for each in said),
         *((each.source.at, _write_decided(each, gathered.now)) for each in gathered.seen.decided),
     ]
-    noted.sort(key=lambda pair: pair[0], reverse=True)
-    items = [item for _, item in noted]
+    noted.sort(key=lambda pair: pair[0])
+    items = [item for _, item in reversed(noted)]
     texts = [(each.saying.text, _write_saying(each, gathered.now)) for each in said]
     return list_section("said", "SAID (user)", items, gone=list_cut_lines("said", texts))
 
@@ -233,7 +237,13 @@ def list_seen_files(gathered: Gathered, known: Collection[str]) -> list[Item]:
     """Those that no note names: what was changed last first, then what was read again and again."""
     files = [*gathered.seen.files, *gathered.seen.read]
     new = [file for file in files if file.path not in known]
-    return [Item(write_path(gathered, file.path), _name_file_source(file)) for file in new]
+    return [Item(_write_file(gathered, file), _name_file_source(file)) for file in new]
+
+
+def _write_file(gathered: Gathered, file: KnownFile) -> str:
+    """What git does not know yet is in no commit, and not among what is uncommitted."""
+    path = write_path(gathered, file.path)
+    return f"{path} (new)" if file.is_new else path
 
 
 def _name_file_source(file: KnownFile) -> str:

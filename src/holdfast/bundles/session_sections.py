@@ -27,6 +27,7 @@ from holdfast.bundles.note_sections import (
 )
 from holdfast.bundles.quotation import BROKEN, SAME_LINE, quote_end, quote_pieces
 from holdfast.bundles.quoting import (
+    NAME_CHARS,
     PROSE_CHARS,
     TEXT_CHARS,
     WORD_CHARS,
@@ -107,7 +108,13 @@ def make_earlier(gathered: Gathered) -> Section:
     others = [each for each in gathered.earlier if each.event_id not in told]
     said = [each.saying.text for each in gathered.seen.said]
     others = [each for each in others if _says_more(each.text, said)]
+    others = [replace(each, branch=_name_other(each.branch, gathered)) for each in others]
     return _list_requests("earlier", "ASKED BEFORE", others, gathered.now)
+
+
+def _name_other(branch: str, gathered: Gathered) -> str:
+    """Empty for the branch that the head names."""
+    return "" if branch == gathered.branch else branch
 
 
 def _says_more(text: str, said: Sequence[str]) -> bool:
@@ -124,7 +131,8 @@ def _list_requests(
     noted = []
     for request in requests:
         to = f" to {quote(request.to, WORD_CHARS)}" if request.to else ""
-        lead = f"- {format_moment(request.said_at, now)}{to}: "
+        on = f" on {quote(request.branch, NAME_CHARS)}" if request.branch else ""
+        lead = f"- {format_moment(request.said_at, now)}{to}{on}: "
         text = quote(request.text, PROSE_CHARS)
         noted.append((text, Item(write_line(lead, text), request.source)))
     items = [item for _, item in noted]

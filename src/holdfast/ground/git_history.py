@@ -161,6 +161,15 @@ def count_commits_after(repository: Repository, moment: datetime) -> int:
     return 0 if answer.code else int(answer.out)
 
 
+def list_paths_after(repository: Repository, moment: datetime, limit: int) -> list[str]:
+    """What the newest of these commits changed, the newest first; each path once."""
+    since = f"--since={int(moment.timestamp()) + 1}"
+    listing = ("log", f"--max-count={limit}", since, "--format=", "-z", "--name-only")
+    answer = repository.git.run(*listing, *QUIET_DIFF, "HEAD", "--")
+    paths = [] if answer.code else text(answer.out).split("\0")
+    return list(dict.fromkeys(filter(None, paths)))
+
+
 def _count_commits(repository: Repository, asked: HistoryQuestion) -> int | None:
     answer = repository.git.run(
         "rev-list", "--count", "--left-right", f"{asked.about}...{asked.head}", "--"

@@ -149,6 +149,12 @@ _COUNTED_IN_WORDS = compile_later(
     rf"|\b(?:{_WORDS}) (?:([a-z]{{1,20}}) )?(?:at most|max(?:imum)?|at least)\b",
     _FLAGS,
 )
+# At the end of a clause: "after two days of work" sets nothing.
+_SET_IN_WORDS = compile_later(
+    rf"\b(?:after|within|every|make it|use|go with|take)\s(?:{_WORDS})"
+    rf"(?:[ -]({_TIMES}))?(?=\s?(?:[.,;:!]|$))",
+    _FLAGS,
+)
 _DIGIT = compile_later(r"\d")
 _SET = compile_later(
     rf"(?:\b(?:{_LIMITS}|every|within|between|under|over|above|below|per|threshold|size"
@@ -175,6 +181,10 @@ def find_amounts(sentence: str) -> tuple[Amount, ...]:
     in_words = [
         Amount(_as_singular(match[1] or match[2] or PLAIN), match[0])
         for match in _COUNTED_IN_WORDS.finditer(sentence)
+    ]
+    in_words += [
+        Amount(DURATION if match[1] else PLAIN, match[0])
+        for match in _SET_IN_WORDS.finditer(sentence)
     ]
     if not _DIGIT.search(sentence):
         return tuple(in_words)

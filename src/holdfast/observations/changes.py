@@ -45,6 +45,7 @@ class KnownFile:
     path: str
     how: str
     source: Source
+    is_new: bool = False  # git does not know it yet
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class CheckoutFiles:
     tracked: Collection[str]  # of the files that tools have named
     times: Mapping[str, float]  # of files that are not committed, new ones too
     moves: Sequence[HeadMove] | None = None
+    new: Collection[str] = ()  # that git does not know, and does not ignore
 
 
 def list_changed(

@@ -35,11 +35,14 @@ if TYPE_CHECKING:
         "AnySeen", "SeenRun", "SeenFile", "SeenCommand", "SeenSaying", "Decided", "SeenCommit"
     )
 
-RULES = 4  # one more where the same events would give another digest
+RULES = 5  # one more where the same events would give another digest
 MOST_RUNS, MOST_FILES, MOST_SAID, MOST_DECIDED, MOST_COMMITS = 30, 60, 60, 30, 30
 MOST_COMMANDS, FILES_OF_COMMIT = 60, 20
 COMMAND_CHARS, MOST_WORDS = 300, 40
 NOT_STARTED = (126, 127)
+# How a program of the checkout's own environment is started.
+OWN_ENVIRONMENT = {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run")}
+OWN_FOLDERS = (".venv/bin", "./.venv/bin", "venv/bin", "./venv/bin")
 FILTERS = ("tail", "head", "cat")  # which leave the end of a command unknown, and nothing out of it
 OUTPUT_CHARS, OUTPUT_LINES = 300, 6
 PATH_CHARS = 500
@@ -72,6 +75,7 @@ class SeenRun:
     is_check: bool = False
     count: int = 1
     passed: int = 0
+    passed_at: datetime | None = None  # when it passed last, whatever came of it since
     is_missing: bool = False  # the shell found no such program
     instead_of: str = ""  # the same program as it could not be started
 
@@ -88,12 +92,15 @@ class SeenRun:
         """
         if not self.program or (self.program, self.folder) != (other.program, other.folder):
             return False
-        own, others = _leave_out_filter(self.words), _leave_out_filter(other.words)
+        own, others = self._list_words(), other._list_words()
         new = [word for word in own if word not in others]
         left_out = [word for word in others if word not in own]
         if self.program == "pytest":
             left_out = [word for word in left_out if not grading.is_test_path(word)]
         return not any(grading.is_narrowing(word) for word in (*new, *left_out))
+
+    def _list_words(self) -> list[str]:
+        return _leave_out_start(_leave_out_filter(self.words), self.program)
 
 
 @dataclass(frozen=True)
@@ -178,9 +185,17 @@ class Digest:
 
 
 def _is_cured(failed: SeenRun, runs: Sequence[SeenRun]) -> bool:
-    """What could not even be started says nothing once another check has passed."""
-    passed = [run for run in runs[runs.index(failed) + 1 :] if run.verdict == "passed"]
+    """What could not even be started says nothing once another check has passed.
+
+    A pass counts, even if the same check has failed since: that failure is one of its own.
+    """
+    later = runs[runs.index(failed) + 1 :]
+    passed = [run for run in later if run.verdict == "passed" or _has_passed_since(run, failed)]
     return any(failed.is_missing or run.covers(failed) for run in passed)
+
+
+def _has_passed_since(run: SeenRun, failed: SeenRun) -> bool:
+    return run.passed_at is not None and run.passed_at > failed.source.at
 
 
 def _leave_out_filter(words: tuple[str, ...]) -> list[str]:
@@ -189,6 +204,23 @@ def _leave_out_filter(words: tuple[str, ...]) -> list[str]:
     if len(kept) > 2 and "|" in kept[:-1] and kept[kept.index("|") + 1] in FILTERS:
         return kept[: kept.index("|")]
     return kept
+
+
+def _leave_out_start(words: Sequence[str], program: str) -> list[str]:
+    """A line from its program on, where what is before it means the checkout's own environment.
+
+    Another folder, or a version, may be another one, and stays.
+    """
+    left = list(words)
+    if tuple(left[:2]) in OWN_ENVIRONMENT:
+        left = left[2:]
+    folder, slash, name = left[0].rpartition("/") if left else ("", "", "")
+    if slash and folder in OWN_FOLDERS:
+        left[0] = name
+    is_module = left[:1] in (["python"], ["python3"]) and left[1:3] == ["-m", program]
+    if is_module:
+        left = left[2:]
+    return left if left[:1] == [program] else list(words)
 
 
 def merge(digests: Iterable[Digest]) -> Digest:
@@ -309,8 +341,9 @@ def _take_note(digest: Digest, event: LoggedEvent) -> Digest:
 def _doubt(run: SeenRun) -> SeenRun:
     """What passed may have failed in what cannot be read."""
     if run.verdict != "passed":
-        return run
-    return replace(run, verdict="unknown", because="what came after it cannot be read", passed=0)
+        return replace(run, passed_at=None)
+    because = "what came after it cannot be read"
+    return replace(run, verdict="unknown", because=because, passed=0, passed_at=None)
 
 
 def _move_turn(digest: Digest, branch: str) -> Digest:
@@ -463,7 +496,9 @@ def _add_run(runs: tuple[SeenRun, ...], run: SeenRun, since: int = 0) -> tuple[S
         is_known_better = run.verdict == "unknown" and before.verdict == "failed"
         is_later = before.source.at > run.source.at  # a hook may be faster than a transcript
         newest = before if is_known_better or is_later else run
-        run = replace(newest, count=count, passed=before.passed + run.passed)
+        passed_at = max(filter(None, (before.passed_at, run.passed_at)), default=None)
+        passed = before.passed + run.passed
+        run = replace(newest, count=count, passed=passed, passed_at=passed_at)
     others = [each for each in runs if each is not before]
     if run.verdict == "passed":
         run = replace(run, instead_of=run.instead_of or _find_missing(others, run))
@@ -502,6 +537,7 @@ def _see_run(
         source=source,
         is_check=use.kind == "check",
         passed=int(is_passed),
+        passed_at=source.at if is_passed else None,
         is_missing=grade.code in NOT_STARTED or reports.names_unknown(printed),
     )
 
@@ -578,7 +614,12 @@ def _read_commit(value: Mapping[str, Any]) -> SeenCommit:
 
 
 def _read_run(value: Mapping[str, Any]) -> SeenRun:
-    given = {"words": tuple(value["words"]), "output": tuple(value["output"])}
+    passed_at = value["passed_at"]
+    given = {
+        "words": tuple(value["words"]),
+        "output": tuple(value["output"]),
+        "passed_at": clock.from_text(passed_at) if passed_at else None,
+    }
     return SeenRun(**{**value, **given, "source": _read_source(value)})
 
 
