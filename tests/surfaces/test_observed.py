@@ -184,7 +184,7 @@ def test_claude_changes_files_through_its_shell(claude: Claude, repo: Repo, home
 
     text = hand_over(home, repo)
 
-    assert find_files(text) == ["new file.py", "src/retry.py"]
+    assert find_files(text) == ["new file.py (new)", "src/retry.py"]
     why = run_process("why", cwd=repo.folder).out
     [ran] = [event for event in stored(FIRST) if event.type == "tool_result"]
     assert f"event {ran.id}: changed while commands ran" in why
@@ -206,7 +206,8 @@ def test_codex_edits_through_the_shell_and_says_what_a_command_reads(repo: Repo,
         codex.say("Looked.", f"t{number}")
         codex.fire("Stop", turn_id=f"t{number}", last_assistant_message="Looked.")
 
-    assert find_files(hand_over(home, repo)) == ["README.md", "made_0.py", "made_1.py"]
+    files = ["README.md", "made_0.py (new)", "made_1.py (new)"]
+    assert find_files(hand_over(home, repo)) == files
 
 
 @pytest.mark.usefixtures("agreed")
