@@ -168,16 +168,18 @@ def test_a_pause_names_the_command_that_continues(cli: Call, session: str):
 
     last = paused.out.splitlines()[-1]
     assert paused.out.startswith(f"Saved {id_}: 1 message, 1 new, paused\n")
-    assert last == f"To continue: holdfast session resume {session}"
-    assert cli(*last.removeprefix("To continue: holdfast ").split()).code == 0
+    assert last == f"To continue: holdfast resume {id_}"
+    assert cli(*last.removeprefix("To continue: holdfast ").split(), "--print").code == 0
 
 
-def test_a_pause_without_a_session_names_no_command(cli: Call):
+def test_a_pause_without_a_session_can_be_continued_too(cli: Call):
     id_ = begin(cli)
 
     paused = cli("conversation", "pause", id_)
 
-    assert paused.out == f"Saved {id_}: 0 messages, 0 new, paused\n"
+    continued = f"To continue: holdfast resume {id_}\n"
+    assert paused.out == f"Saved {id_}: 0 messages, 0 new, paused\n{continued}"
+    assert cli("resume", id_, "--print").code == 0
 
 
 def test_a_completed_conversation_is_marked(cli: Call, session: str):

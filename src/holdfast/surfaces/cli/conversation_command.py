@@ -125,10 +125,7 @@ def save(app: App, wanted: str | None, summary: str | None, commit: bool) -> Out
 def pause(app: App, wanted: str | None, summary: str | None) -> Output:
     """Save it and mark it as paused"""
     saved = _save(app, wanted, summary=summary, status=PAUSED)
-    text = _describe_saved(saved)
-    session_id = saved.conversation.session_id
-    if session_id:
-        text += f"\nTo continue: holdfast session resume {session_id}"
+    text = f"{_describe_saved(saved)}\nTo continue: holdfast resume {saved.conversation.id}"
     return Output(_to_data(saved), text, _list_notes(saved))
 
 
