@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.ground.text import cut
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.sessions.model import Session
     from holdfast.sessions.service import SessionService
 
+TITLE_CHARS = 200
 NOTHING_ASKED, NEVER_ASKED = "(nothing asked yet)", "(nothing asked)"
 
 
@@ -19,8 +22,10 @@ async def find_titles(service: SessionService, sessions: Sequence[Session]) -> d
 
 
 async def find_title(service: SessionService, session: Session) -> str:
-    words = session.name or await service.find_first_request(session.id) or ""
-    return " ".join(words.split()) or _describe_kind(session)
+    """What was asked for ends behind a word, visibly, where it is too long."""
+    words = session.name or await service.find_first_request(session.id, TITLE_CHARS + 1) or ""
+    title = " ".join(words.split())
+    return (title if session.name else cut(title, TITLE_CHARS)) or _describe_kind(session)
 
 
 def _describe_kind(session: Session) -> str:
