@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-MARK = "hostile"
+MARK = "h0stile"  # in no path of ours, wherever this is checked out
 PIECES = (
     "../",
     "..\\",
