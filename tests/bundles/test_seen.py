@@ -252,6 +252,20 @@ async def test_the_document_has_what_no_agent_has_noted(bundles, sessions):
     assert "LAST PASS" in text
 
 
+async def test_a_todo_that_was_begun_comes_first_and_says_so(bundles, sessions):
+    entries = [
+        {"content": "409 is success", "status": "pending"},
+        {"content": "off by one", "status": "in_progress"},
+    ]
+    written = make_event(2, "tool_result", tool="TodoWrite", input={"todos": entries})
+    await store(sessions, said(1, "go"), written)
+
+    text = await read(bundles)
+
+    assert "NEXT 1. off by one [begun] (todos of " in text
+    assert "  2. 409 is success\n" in text
+
+
 async def test_a_check_that_passed_after_another_failed_was_the_last_run(bundles, sessions):
     failed = ran(2, "pytest -q tests/a.py", 1, f"E   assert 9 == 8\n{FAILED}")
     await store(sessions, said(1, "Run both."), failed, ran(3, "ruff check", 0))

@@ -213,6 +213,8 @@ def _write_decided(decided: Decided, now: datetime) -> Item:
 
 # --- the client's own todos -----------------------------------------------------------------------
 
+MARKS = {"blocked": "blocked", "in_progress": "begun"}
+
 
 def list_todos(gathered: Gathered) -> list[tuple[str, str, str]]:
     """The text of each open one, its source, and beside the first one when they were written."""
@@ -227,7 +229,8 @@ def list_todos(gathered: Gathered) -> list[tuple[str, str, str]]:
 
 
 def _write_todo(task: Task) -> str:
-    return f"{task.text} [blocked]" if task.status == "blocked" else task.text
+    mark = MARKS.get(task.status)
+    return f"{task.text} [{mark}]" if mark else task.text
 
 
 # --- files ----------------------------------------------------------------------------------------
