@@ -35,7 +35,7 @@ from holdfast.usecases.transcripts import HEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from holdfast.app import App
@@ -115,7 +115,7 @@ async def list_resumables(app: App, worktree: str) -> list[Resumable]:
     # One that a client has begun and that nobody has said anything in continues nothing yet.
     continued = {session.resumed_from for session in sessions if session.last_sequence}
     moments = await app.scope.sessions.find_last_moments(sessions)
-    linked = await _list_linked(app, sessions)
+    linked = _list_linked(sessions, moments)
     found = []
     for each in conversations:
         session = await conversing.find_session_of(app, each) or linked.get(each.id)
@@ -133,15 +133,17 @@ async def describe_conversation(app: App, worktree: str, conversation: Conversat
     session = await conversing.find_session_of(app, conversation)
     if session is None:
         sessions = await app.scope.sessions.list_active_sessions(worktree, MOST_SESSIONS)
-        session = (await _list_linked(app, sessions)).get(conversation.id)
+        moments = await app.scope.sessions.find_last_moments(sessions)
+        session = _list_linked(sessions, moments).get(conversation.id)
     return await _describe_conversation(app, conversation, session)
 
 
-async def _list_linked(app: App, sessions: Sequence[Session]) -> dict[object, Session]:
+def _list_linked(
+    sessions: Sequence[Session], moments: Mapping[str, datetime]
+) -> dict[object, Session]:
     """By the conversation, the last session here that goes on with it: its folder may name one of
     another machine.
     """
-    moments = await app.scope.sessions.find_last_moments(sessions)
     oldest_first = sorted(sessions, key=lambda session: moments[session.id])
     return {session.metadata.get(CONVERSATION): session for session in oldest_first}
 
