@@ -120,6 +120,10 @@ def test_a_remote_on_this_machine_is_never_the_name(work: Work, url: str):
     assert work.found().repo == work.git("rev-parse", "HEAD")
 
 
+def test_a_folder_with_spaces_is_published_without_them(tmp_path: Path):
+    assert make(tmp_path / "my first repo").found().public_name == "my-first-repo"
+
+
 def test_a_repository_that_nothing_names_gets_a_distinct_name_without_its_path(
     tmp_path: Path, work: Work
 ):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from holdfast.errors import InvalidValueError
 from holdfast.ground import git, git_files
 from holdfast.ground.errors import GitFailedError
+from holdfast.ground.git_state import list_uncommitted
 from tests.ground.repositories import OWN, Work, clone, make, make_filled
 
 NAMES = [
@@ -651,3 +652,15 @@ def test_the_changed_files_equal_those_of_git_diff(scale: Callable[[int], int]):
             }
 
     holds()
+
+
+def test_of_very_many_uncommitted_files_the_first_are_read(tmp_path: Path):
+    work = make_filled(tmp_path / "work")
+    for number in range(10):
+        work.write(f"many/{number}.txt", "one\n")
+    head = work.commit()
+    for number in range(10):
+        work.write(f"many/{number}.txt", "two\n")
+
+    assert list_uncommitted(work.found(), head, 3) == [f"many/{number}.txt" for number in range(3)]
+    assert len(list_uncommitted(work.found(), head)) == 10

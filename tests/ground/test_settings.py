@@ -13,6 +13,7 @@ from holdfast.errors import InvalidValueError
 from holdfast.ground import settings
 from holdfast.ground.settings import (
     check_database_url,
+    has_password,
     hide_password,
     load_settings,
     owner_of,
@@ -138,6 +139,23 @@ def test_the_environment_of_the_process_is_the_default(tmp_path: Path):
 def test_a_database_is_named_by_its_url(url: str, path: str | None):
     assert sqlite_path(url) == path
     assert load_settings({"HOLDFAST_DATABASE": url}).database == url
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("sqlite:////srv/a:b@c.db", False),
+        ("postgresql://db.example.org:5432/d", False),
+        ("postgresql://app@db.example.org:5432/d?passfile=/srv/pgpass", False),
+        ("postgresql:///d?host=/run/postgresql&user=app", False),
+        ("postgresql://app:hush@h/d", True),
+        ("postgresql://app@h/d?password=hush", True),
+        ("postgresql:///d?password=h@sh", True),
+    ],
+)
+def test_a_url_with_a_password_is_known(url: str, expected: bool):
+    check_database_url(url)
+    assert has_password(url) is expected
 
 
 def test_a_file_in_ones_own_folder_is_found_by_tilde(home: Path):
@@ -351,3 +369,41 @@ def test_an_owner_follows_from_workspace_and_handle():
         ).owner.developer_id
         == first.developer_id
     )
+
+
+# --- names of a server ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("", ()),
+        (" , ", ()),
+        ("holdfast.example.com", ("holdfast.example.com",)),
+        ("Holdfast.Example.com:443 , b-1:8443", ("holdfast.example.com", "b-1:8443")),
+    ],
+)
+def test_the_names_of_a_proxy_are_a_list(given: str, names: tuple[str, ...]):
+    assert settings.load_server_names({"HOLDFAST_SERVER_NAMES": given}) == names
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(
+            "https://a.example",
+            "a.example/",
+            "*.example",
+            "a b",
+            "a..b",
+            "-a.example",
+            "a_b",
+            ":443",
+        ),
+        *("a.example:0", "a.example:99999", "a.example:x", "[::1]", "user@a.example", "é.example"),
+        *("a" * 64, ".".join(["a" * 60] * 5)),
+    ],
+)
+def test_what_is_no_name_is_refused(given: str):
+    with pytest.raises(InvalidValueError, match="HOLDFAST_SERVER_NAMES"):
+        settings.load_server_names({"HOLDFAST_SERVER_NAMES": given})

@@ -98,7 +98,7 @@ def test_too_many_or_too_long_pause_words_are_refused_with_the_limit(tmp_path: P
         (
             {"colour": "red"},
             "'colour'",
-            "Known: shared_context, pinned_rules, context_folder, pause_words, repositories.",
+            "pause_words, team, server, remotes, repositories.",
         ),
         (
             {"repositories": {"h/x": {"pined_rules": []}}},

@@ -79,7 +79,7 @@ _HEXADECIMAL = frozenset(b"0123456789abcdef")
 
 def fence(text: str, *, author: str, source: str, at: str, key: bytes, max_chars: int) -> str:
     """The text as data, in at most so many characters; empty without a text or room for it."""
-    visible = _remove_unseen(text).strip()
+    visible = remove_unseen(text).strip()
     beginning = visible[: max(0, max_chars) + LOOKAHEAD_CHARS]
     body = _disarm(beginning)
     header = _write_header(author, source, at)
@@ -102,7 +102,7 @@ def _write_header(author: str, source: str, at: str) -> str:
 
 def one_line(text: str, max_chars: int) -> str:
     """A short value of another author, such as a branch or a title, inside a line of ours."""
-    words = _remove_unseen(text).split()
+    words = remove_unseen(text).split()
     line = " ".join(words)
     beginning = line[: max(0, max_chars) + LOOKAHEAD_CHARS]
     return cut(_disarm(beginning), max_chars)
@@ -110,12 +110,20 @@ def one_line(text: str, max_chars: int) -> str:
 
 def clean(text: str) -> str:
     """The text without invisible characters, markers and the names of other speakers."""
-    return _disarm(_remove_unseen(text))
+    return _disarm(remove_unseen(text))
+
+
+def remove_unseen(text: str) -> str:
+    """What a reader sees, with each line ended by a newline."""
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text  # most texts, which so need no pattern
+    with_newlines = re.sub(_LINE_ENDS, "\n", text)
+    return re.sub(_UNSEEN, "", with_newlines)
 
 
 def keep_words(text: str) -> str:
     """The user's own words as they are, without the unseen and without tags of other speakers."""
-    seen = _remove_unseen(text)
+    seen = remove_unseen(text)
     if not any(sign in seen for sign in "<＜﹤"):
         return seen
     return re.sub(_SPEAKING_TAG, "‹", seen)
@@ -132,6 +140,13 @@ def mark_others(key: bytes, lines: Iterable[str], what: str = NOTES) -> tuple[st
     nonce = first_absent(_make_nonces(key, content), content)[:SHORT_NONCE_CHARS]
     first = f"{what}, from the repository [untrusted text {nonce}]"
     return first, f"[end of untrusted text {nonce}]"
+
+
+def mark_content(content: str, *, author: str, source: str, at: str, key: bytes) -> tuple[str, str]:
+    """The two markers around content that has a form of its own, such as cleaned JSON."""
+    header = _write_header(author, source, at)
+    nonce = first_absent(_make_nonces(key, f"{header}\n{content}"), content)
+    return _mark(nonce, header)
 
 
 def fence_key(home: str) -> bytes:
@@ -166,9 +181,12 @@ def hmac_sha256(key: bytes, message: bytes) -> bytes:
 
 
 def _enclose(nonce: str, header: str, lines: str) -> str:
-    return (
-        f"[untrusted text {nonce} {header} verified=no]\n{lines}\n[end of untrusted text {nonce}]"
-    )
+    first, last = _mark(nonce, header)
+    return f"{first}\n{lines}\n{last}"
+
+
+def _mark(nonce: str, header: str) -> tuple[str, str]:
+    return f"[untrusted text {nonce} {header} verified=no]", f"[end of untrusted text {nonce}]"
 
 
 def _make_nonces(key: bytes, content: str) -> Iterator[str]:
@@ -187,13 +205,6 @@ def _cut_lines(lines: str, max_chars: int) -> str:
 def _quote(value: str, max_chars: int) -> str:
     line = one_line(value, max_chars).replace('"', "'")
     return f'"{line}"'
-
-
-def _remove_unseen(text: str) -> str:
-    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
-        return text  # most texts, which so need no pattern
-    with_newlines = re.sub(_LINE_ENDS, "\n", text)
-    return re.sub(_UNSEEN, "", with_newlines)
 
 
 def _disarm(text: str) -> str:

@@ -14,6 +14,7 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from itertools import islice
 
 from holdfast.ground.errors import GitFailedError
 from holdfast.ground.frozen import dataclass
@@ -41,11 +42,11 @@ class Difference:
     mode: bytes
 
 
-def parse_differences(listed: bytes) -> list[Difference]:
-    """`:100644 100644 OLD NEW M`, then the path, each ended by a NUL."""
+def parse_differences(listed: bytes, limit: int | None = None) -> list[Difference]:
+    """`:100644 100644 OLD NEW M`, then the path, each ended by a NUL; the first of them."""
     parts = listed.split(b"\0")
-    heads, paths = parts[::2], parts[1::2]
-    return [_parse_difference(head, path) for head, path in zip(heads, paths, strict=False)]
+    pairs = zip(parts[::2], parts[1::2], strict=False)
+    return [_parse_difference(head, path) for head, path in islice(pairs, limit)]
 
 
 def _parse_difference(head: bytes, path: bytes) -> Difference:
@@ -112,11 +113,11 @@ def _hash_file(path: bytes, kind: str) -> tuple[bytes, bool]:
             version = f"{found.st_mtime_ns} {found.st_size}"
             return hash_object(f"large {version}", b"", kind), True
         data = file.read(READ_BYTES + 1)
-    is_sure = len(data) <= READ_BYTES and _is_stored_as_it_is(data)
+    is_sure = len(data) <= READ_BYTES and is_stored_as_it_is(data)
     return hash_object("blob", data, kind), is_sure
 
 
-def _is_stored_as_it_is(data: bytes) -> bool:
+def is_stored_as_it_is(data: bytes) -> bool:
     """Whether no attribute can make git store other bytes: no CRLF, no id, no encoding."""
     if b"\r\n" in data or b"$Id" in data or b"\0" in data:
         return False

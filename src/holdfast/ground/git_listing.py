@@ -18,13 +18,19 @@ NEW = b"? "
 
 
 class ListedFiles(NamedTuple):
-    """New ones that nothing tells git to ignore; of the wanted ones those that git tracks."""
+    """New ones that nothing tells git to ignore; of the wanted ones those that git tracks.
+
+    `is_cut`: there are more new ones than git could name.
+    """
 
     new: list[str]
     tracked: frozenset[str]
+    is_cut: bool = False
 
 
-def list_files(repository: AsksGit, wanted: Collection[str], limit: int) -> ListedFiles:
+def list_files(
+    repository: AsksGit, wanted: Collection[str], limit: int | None = None
+) -> ListedFiles:
     """One question for both; git names new files first, and a list that is too long is cut."""
     asked = ("ls-files", "-z", "-t", "--others", "--exclude-standard", "--cached")
     answer = repository.git.run(*asked, most_bytes=MOST_BYTES)
@@ -32,7 +38,8 @@ def list_files(repository: AsksGit, wanted: Collection[str], limit: int) -> List
     new = [row for row in rows[:limit] if row.startswith(NEW)]
     known = {row[len(NEW) :] for row in rows[len(new) :] if not row.startswith(NEW)}
     tracked = [path for path in wanted if path.encode("utf-8", "surrogateescape") in known]
-    return ListedFiles([text(row[len(NEW) :]) for row in new], frozenset(tracked))
+    is_cut = answer.is_cut and len(new) == len(rows)
+    return ListedFiles([text(row[len(NEW) :]) for row in new], frozenset(tracked), is_cut)
 
 
 def read_times(root: str, paths: Iterable[str]) -> dict[str, float]:

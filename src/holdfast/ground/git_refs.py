@@ -32,7 +32,13 @@ def is_branch_name(text: str) -> bool:
     """Whether git would make a branch of this name, and it has a length that people give names."""
     if not 0 < len(text) <= NAME_CHARS:
         return False
-    return text.isprintable() and not _FORBIDDEN.search(text)
+    return text.isprintable() and not find_forbidden_part(text)
+
+
+def find_forbidden_part(name: str) -> str:
+    """The first part of a branch's name that git does not allow where it is; else nothing."""
+    found = _FORBIDDEN.search(name)
+    return found[0] if found else ""
 
 
 class HeadMove(NamedTuple):

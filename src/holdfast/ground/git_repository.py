@@ -64,6 +64,14 @@ class Repository:
     has_plain_refs: bool = False
 
     @property
+    def public_name(self) -> str:
+        """As people call it, and what they publish: without one of its own, that of its folder. A
+        name that is published has no spaces.
+        """
+        name = os.path.basename(self.root) if self.repo.startswith(NAMELESS) else self.repo
+        return "-".join(name.split())
+
+    @property
     def git(self) -> Git:
         """Runs with every filter blanked, also one that was named after this was read."""
         if self.settings.is_current:

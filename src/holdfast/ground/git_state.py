@@ -126,14 +126,17 @@ def _read_once(
     return TreeState(head=head, base=base, contents_id=contents.hex(), changed=changes)
 
 
-def list_uncommitted(repository: Repository, head: str | None) -> list[str]:
+def list_uncommitted(
+    repository: Repository, head: str | None, limit: int | None = None
+) -> list[str]:
     """The tracked files that differ from the commit that is checked out; None: there is none yet.
 
-    Where only their names matter, git is asked nothing else.
+    Where only their names matter, git is asked nothing else. `limit`: of so many that git takes for
+    changed, the first.
     """
     base = head or hash_object("tree", b"", repository.hash_kind).hex()
     listed = repository.git.ask(*_COMPARE, base, "--")
-    differences = parse_differences(listed)
+    differences = parse_differences(listed, limit)
     now = read_current(repository.git, differences, repository.hash_kind)
     return sorted(text(each.path) for each in differences if now[each.path] != each.old)
 

@@ -279,6 +279,16 @@ def _is_password(match: re.Match[str], value: str) -> bool:
     return len(value) >= 3 and not re.match(_PLACEHOLDER, value)
 
 
+def _is_log_in(match: re.Match[str], value: str) -> bool:
+    """A name and a password in base64, as a registry of images takes them."""
+    from binascii import Error, a2b_base64
+
+    try:
+        return b":" in a2b_base64(value)
+    except Error:
+        return False
+
+
 def _is_spoken(match: re.Match[str], value: str) -> bool:
     """A word that is no word of a language: "is hunter2", and not "is required"."""
     if not _is_spoken_value(value):
@@ -442,6 +452,7 @@ RULES = (
         start="A-Za-z0-9_~.-",
         end="A-Za-z0-9_~-",
     ),
+    _exact("holdfast_token", "hft_ hfd_", r"hf[td]_[A-Za-z0-9_-]{43}", _URL_WORD),
     _exact("github_fine_grained", "github_pat_", r"github_pat_[A-Za-z0-9_]{82,255}"),
     _exact("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,255}"),
     _open(
@@ -497,10 +508,59 @@ RULES = (
     _open(
         "provider_token",
         "dop_v1_ doo_v1_ shpat_ shpss_ lin_api_ ntn_ hvs. glsa_ pmak- xai- gsk_ r8_ pplx- figd_ "
-        "rubygems_ dckr_pat_",
+        "rubygems_ dckr_pat_ nfp_ fo1_ bkua_ tskey- cfpat- ccipat_ cciprj_ sntryu_",
         r"(?:do[op]_v1_|shp(?:at|ss)_|lin_api_|ntn_|hvs\.|glsa_|PMAK-|xai-|gsk_|r8_|pplx-|figd_"
-        r"|rubygems_|dckr_pat_)"
+        r"|rubygems_|dckr_pat_|nfp_|fo1_|bkua_|tskey-[a-z]{3,10}-|CFPAT-|CCI(?:PAT|PRJ)_|sntryu_)"
         r"[A-Za-z0-9_-]{24,200}",
+    ),
+    # Their prefixes alone say little, so the rest has exactly its length.
+    Rule(
+        "provider_token",
+        "dapi key- pul- nrak- eaaa",
+        r"(?:(?:dapi|key-)[0-9a-f]{32}|pul-[0-9a-f]{40}|NRAK-[A-Z0-9]{27}|EAAA[A-Za-z0-9_-]{60})",
+        start=_URL_WORD,
+        end=_WORD,
+    ),
+    Rule("provider_token", "cio", r"cio[A-Za-z0-9]{32}", start=_URL_WORD, end=_WORD, word_chars=35),
+    Rule(
+        "provider_token",
+        "pat",
+        r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}",
+        start=_WORD,
+        end=_WORD,
+        word_chars=82,
+    ),
+    _open("provider_token", "sl.", r"sl\.(?:u\.)?[A-Za-z0-9_-]{130,2000}", word_chars=133),
+    _open("provider_token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}"),
+    _open(
+        "provider_token",
+        "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. atatt3 atctt3 sntrys_ pscale_ fm1 fm2 sq0",
+        r"(?:dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}"
+        r"|AT[AC]TT3[A-Za-z0-9_-]{60,300}(?:=[0-9A-F]{8})?|sntrys_[A-Za-z0-9+/=_-]{60,400}"
+        r"|pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_=.-]{32,64}|fm[12][ar]?_[A-Za-z0-9+/]{60,2000}={0,2}"
+        r"|sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,43})",
+    ),
+    Rule(
+        "discord_webhook",
+        "/webhooks/",
+        r"(?<=/webhooks/)[0-9]{17,20}/[A-Za-z0-9_-]{60,100}",
+        OPEN,
+    ),
+    Rule("provider_token", "ssws", r"(?i:SSWS)[ \t]{1,4}(00[A-Za-z0-9_-]{40})", end=_URL_WORD),
+    Rule(
+        "registry_login",
+        '"auth"',
+        r"\"auth\"[ \t]{0,4}:[ \t]{0,4}\"([A-Za-z0-9+/]{8,2000}+={0,2})\"",
+        WHOLE,
+        check=_is_log_in,
+    ),
+    # A line of `.pgpass`: host, port, database, user, password.
+    Rule(
+        "url_password",
+        ":5432: :5433: :6432:",
+        r":(?:5432|5433|6432):[\w*-]{1,63}:[\w.@*-]{1,63}:([^\s:\"'`,;\x00]{4,256}+)",
+        WHOLE,
+        check=_is_password,
     ),
     Rule(
         "jwt",

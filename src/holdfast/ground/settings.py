@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+_LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 HANDLE_CHARS = 39
 SERVICE = "service"
 WORKSPACE_CHARS = 63
+LABEL_CHARS = 63
+HOST_CHARS = 253
+HTTPS_PORT = 443
+LARGEST_PORT = 65_535
 DATABASE_FORMS = ("sqlite:///PATH", "postgresql://USER@HOST/NAME")
 
 
@@ -28,21 +33,33 @@ class Owner:
     A plain class, as `Settings` is: this is one of the few modules that every hook loads.
     """
 
-    __slots__ = ("developer_id", "workspace_id")
+    __slots__ = ("developer_id", "handle", "workspace_id")
 
-    def __init__(self, workspace_id: str, developer_id: str):
+    def __init__(self, workspace_id: str, developer_id: str, handle: str = ""):
         self.workspace_id = workspace_id
         self.developer_id = developer_id
+        self.handle = handle or developer_id
 
 
 class Settings:
-    __slots__ = ("database", "developer", "home", "workspace")
+    __slots__ = ("database", "developer", "home", "is_named", "server", "workspace")
 
-    def __init__(self, *, home: str, database: str, workspace: str, developer: str):
+    def __init__(
+        self,
+        *,
+        home: str,
+        database: str,
+        workspace: str,
+        developer: str,
+        is_named: bool = False,
+        server: str = "",
+    ):
         self.home = home
         self.database = database
         self.workspace = workspace
         self.developer = developer
+        self.is_named = is_named  # whether a person chose the handle, to be known by others
+        self.server = server  # of the team, as the environment says; checked where it is used
 
     @property
     def owner(self) -> Owner:
@@ -52,7 +69,7 @@ class Settings:
 def owner_of(workspace: str, handle: str) -> Owner:
     """In local mode a handle is believed, so its id follows from it and costs no look-up."""
     developer_id = ids.named_id("developer", workspace, handle)
-    return Owner(workspace, developer_id)
+    return Owner(workspace, developer_id, handle)
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -64,6 +81,8 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         database=_find_database(env, home),
         workspace=_find_workspace(env),
         developer=_find_developer(env),
+        is_named=bool(env.get("HOLDFAST_DEVELOPER")),
+        server=env.get("HOLDFAST_SERVER") or "",
     )
 
 
@@ -76,6 +95,32 @@ def load_service_owner(environment: Mapping[str, str] | None = None) -> Owner:
     workspace = _find_workspace(env)
     handle = _find_given_developer(env) or SERVICE
     return owner_of(workspace, handle)
+
+
+def load_server_names(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Under which names a proxy with TLS is reached, each with its port unless that is 443."""
+    env = os.environ if environment is None else environment
+    given = env.get("HOLDFAST_SERVER_NAMES", "")
+    names = [part.strip().lower() for part in given.split(",")]
+    return tuple(_check_server_name(name) for name in names if name)
+
+
+def _check_server_name(name: str) -> str:
+    host, colon, port = name.partition(":")
+    labels = host.split(".")
+    is_host = len(host) <= HOST_CHARS and all(map(_is_label, labels))
+    is_port = not colon or (port.isascii() and port.isdecimal() and 0 < int(port) <= LARGEST_PORT)
+    if not (is_host and is_port):
+        problem = "is not a name as holdfast.example.com or holdfast.example.com:8443"
+        raise InvalidValueError("HOLDFAST_SERVER_NAMES", name, problem)
+    if colon and int(port) != HTTPS_PORT:
+        return f"{host}:{int(port)}"
+    return host
+
+
+def _is_label(label: str) -> bool:
+    is_plain_label = 0 < len(label) <= LABEL_CHARS and _LABEL.issuperset(label)
+    return is_plain_label and label[0] != "-" and label[-1] != "-"
 
 
 def is_sqlite(url: str) -> bool:
@@ -196,11 +241,23 @@ def hide_password(url: str) -> str:
     return f"{scheme}{separator}{user}{password}{at}{server}"
 
 
+def has_password(url: str) -> bool:
+    """Of a URL that was checked."""
+    if is_sqlite(url):
+        return False
+    login, at, place = url.partition("://")[2].rpartition("@")
+    _, _, query = place.partition("?")
+    return (bool(at) and ":" in login) or "password=" in f"{login}{query}"
+
+
 def _find_workspace(env: Mapping[str, str]) -> str:
-    slug = env.get("HOLDFAST_WORKSPACE") or "local"
-    if not (_is_plain(slug, WORKSPACE_CHARS) and slug[0].isalnum()):
+    return check_workspace(env.get("HOLDFAST_WORKSPACE") or "local", field="HOLDFAST_WORKSPACE")
+
+
+def check_workspace(slug: str, *, field: str) -> str:
+    if not (is_plain(slug, WORKSPACE_CHARS) and slug[0].isalnum()):
         raise InvalidValueError(
-            "HOLDFAST_WORKSPACE",
+            field,
             slug,
             "is not a workspace name; use a-z, 0-9, dot, dash, underscore",
         )
@@ -211,14 +268,9 @@ def _find_given_developer(env: Mapping[str, str]) -> str | None:
     given = env.get("HOLDFAST_DEVELOPER")
     if not given:
         return None
-    handle = given.strip().casefold()
-    if not _is_plain(handle, HANDLE_CHARS):
-        raise InvalidValueError(
-            "HOLDFAST_DEVELOPER",
-            given,
-            "is not a handle; use 1 to 39 of a-z, 0-9, dot, dash, underscore",
-        )
-    return handle
+    from holdfast.ground.handles import fold_handle  # most hooks get it from git's settings
+
+    return fold_handle(given, field="HOLDFAST_DEVELOPER")
 
 
 def _find_developer(env: Mapping[str, str]) -> str:
@@ -236,7 +288,7 @@ def _make_handle(text: str) -> str:
     return handle[:HANDLE_CHARS]
 
 
-def _is_plain(text: str, most: int) -> bool:
+def is_plain(text: str, most: int) -> bool:
     return 0 < len(text) <= most and _ALLOWED.issuperset(text)
 
 

@@ -7,13 +7,17 @@ its key, the same in every clone of it.
      "pinned_rules": ["Money is integer cents, never float."],
      "context_folder": "data/context",
      "pause_words": ["eod", "Feierabend"],
+     "team": true,
+     "server": "https://team.example", "remotes": ["github.com/acme/payouts"],
      "repositories": {
          "github.com/acme/payouts": {"shared_context": false, "pinned_rules": ["..."],
                                      "conversations": true, "conversation_messages": false}}}
 
 `conversations`: those of this repository are kept in it, as files for git; `conversation_messages`:
 with everything that was said in them. `pause_words`: by which this person says that they stop
-for now, beyond the words that are known.
+for now, beyond the words that are known. `team`: whether the exchange with others, or among the
+person's own agents, is offered to agents. `server`: of the team that this machine has joined;
+`remotes`: the repositories that it may be told of, and no others.
 """
 
 from __future__ import annotations
@@ -39,7 +43,8 @@ READABLE = 0o055  # a person writes this file, and the folder is closed to other
 CONTEXT_FOLDER = "data/context"
 SWITCHES = ("shared_context", "conversations", "conversation_messages")
 REPOSITORY_KEYS = (*SWITCHES, "pinned_rules")
-KEYS = ("shared_context", "pinned_rules", "context_folder", "pause_words", "repositories")
+OWN_KEYS = ("shared_context", "pinned_rules", "context_folder", "pause_words")
+KEYS = (*OWN_KEYS, "team", "server", "remotes", "repositories")
 MOST_PAUSE_WORDS = 50
 PAUSE_WORD_CHARS = 100
 MOST_IGNORED = 5  # are reported at once; the next ones after these are fixed
@@ -53,6 +58,9 @@ class UserSettings:
     pinned_rules: tuple[str, ...] = ()
     context_folder: str = CONTEXT_FOLDER
     pause_words: tuple[str, ...] = ()
+    team: bool | None = None
+    server: str | None = None
+    remotes: tuple[str, ...] = ()
     repositories: dict[str, Any] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()  # what is written there and means nothing, each in a sentence
 
@@ -103,12 +111,21 @@ def _check_settings(found: Any, path: str) -> UserSettings:
         raise InvalidValueError(
             "context_folder", folder, f"in {path} is not a folder of a repository"
         )
+    team = found.get("team")
+    if not isinstance(team, bool | None):
+        raise InvalidValueError("team", team, f"in {path} is neither true nor false")
+    server = found.get("server")
+    if not isinstance(server, str | None):
+        raise InvalidValueError("server", server, f"in {path} is not an address")
     ignored = islice(_describe_ignored(found, path), MOST_IGNORED)
     return UserSettings(
         shared_context=found.get("shared_context"),
         pinned_rules=tuple(found.get("pinned_rules", ())),
         context_folder=folder,
         pause_words=_check_pause_words(found.get("pause_words", []), path),
+        team=team,
+        server=server,
+        remotes=tuple(_check_texts("remotes", found.get("remotes", []), path)),
         repositories=repositories,
         ignored=tuple(ignored),
     )
