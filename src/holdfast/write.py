@@ -13,6 +13,10 @@ An effect on files is not part of the store's transaction. There the key is kept
 so the verb must be repeatable: a request that is sent again after a crash between the two finds its
 own entry.
 
+A call of the team exchange is also counted (`usage`): in the transaction of its effect; a refused
+one, which is rolled back, in a transaction of its own. A read has no effect, so it is counted after
+it, and is answered even where the store takes no write.
+
 Two callers may use one key at the same moment. The one that comes second may be refused, because it
 meets the effect of the first: then it is answered with the result of the first.
 """
@@ -24,22 +28,25 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
-from holdfast.errors import Conflict, NotFound
+from holdfast.errors import Conflict, HoldfastError, NotFound, Unavailable
 from holdfast.ground.frozen import dataclass, field
 from holdfast.ground.off_loop import off_loop
 from holdfast.scope import Scope
 from holdfast.storage.errors import IdTakenError
 from holdfast.storage.idempotency import check_key, hash_request
-from holdfast.storage.in_transaction import in_transaction
+from holdfast.storage.in_transaction import InTransaction, in_transaction
 
 if TYPE_CHECKING:
-    from holdfast.storage.database import Database
+    from holdfast.storage.database import Database, Transaction
+    from holdfast.team.remote import RemoteTeam
 
 ATTEMPTS = 3  # of two callers with one key, the second finds it when it tries again
 # How long a refused caller waits for the key of another one whose files are written already. One
 # transaction lies between the two, about 2 ms; every refused request with a key pays for the wait.
 KEY_SECONDS = 0.1
 LOOK_SECONDS = 0.02
+COUNT_SECONDS = 1.0  # how long a read waits until it is counted
+DONE, REPEATED = "ok", "repeated"
 
 
 R = TypeVar("R")
@@ -64,6 +71,7 @@ class Request(Generic[R]):
     read_again: Callable[[Scope, str], Awaitable[R]] | None = None
     is_whole: bool = False  # several verbs, all or none
     effect: Effect = "store"
+    usage: str = ""  # the name under which the team exchange counts this call
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,68 @@ class Done(Generic[R]):
 
 async def write(scope: Scope, request: Request[R], verb: Verb[R]) -> Done[R]:
     """Do what is asked for, once for each key."""
+    if not request.usage:
+        return await _write(scope, request, verb)
+    remote = scope.remote_team
+    if remote is not None:
+        return await _write_there(scope, request, verb, remote)
+
+    async def counted_verb(inside: Scope) -> R:
+        # First, so that two calls of one developer lock the same rows in the same order.
+        await inside.own_team.note_usage(request.usage, DONE)
+        return await verb(inside)
+
+    in_one_transaction = Request(**{**request.__dict__, "is_whole": True})
+    try:
+        done = await _write(scope, in_one_transaction, counted_verb)
+    except HoldfastError as error:
+        await count_call(scope, request.usage, error.code)
+        raise
+    if not done.is_first:
+        await count_call(scope, request.usage, REPEATED)
+    return done
+
+
+async def _write_there(
+    scope: Scope, request: Request[R], verb: Verb[R], remote: RemoteTeam
+) -> Done[R]:
+    """At a server that keeps the key, counts the call, and has the transaction of the effect."""
+    keyed = remote.with_key(request.key)
+    there = Scope(scope.database, scope.owner, scope.mask, lambda: keyed)
+    result = await verb(there)
+    return Done(result, is_first=not keyed.was_repeated)
+
+
+async def read(scope: Scope, usage: str, verb: Verb[R]) -> R:
+    """A read of the team exchange, which is counted too: at a server by the server itself."""
+    if scope.remote_team is not None:
+        return await verb(scope)
+    try:
+        result = await verb(scope)
+    except HoldfastError as error:
+        await count_call(scope, usage, error.code)
+        raise
+    await count_call(scope, usage, DONE)
+    return result
+
+
+async def count_call(scope: Scope, usage: str, outcome: str) -> None:
+    """A call without an effect of its own; the answer to it does not wait for a busy store.
+
+    What is refused before a server is asked is counted nowhere: the server does not hear of it.
+    """
+    if scope.has_team_elsewhere:
+        return
+
+    async def work(tx: Transaction) -> None:
+        inside = InTransaction(scope.database.engine, tx)
+        await scope.on(inside).own_team.note_usage(usage, outcome)
+
+    with suppress(Unavailable):
+        await scope.database.try_transaction(work, COUNT_SECONDS)
+
+
+async def _write(scope: Scope, request: Request[R], verb: Verb[R]) -> Done[R]:
     if request.key is not None:
         return await _write_once(scope, request, verb)
     if request.condition is None and not request.is_whole:

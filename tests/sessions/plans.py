@@ -47,6 +47,7 @@ update context.sessions s set last_sequence =
 SESSION = "md5('2 5 40')::uuid"
 EVENT = f"md5(format('%s %s', {SESSION}, 5))::uuid"
 VALUES = {
+    "p_before": "'2001-01-01Z'",
     "p_session": SESSION,
     "p_ids": f"jsonb_build_array({SESSION})::text",
     "p_id": SESSION,
@@ -89,6 +90,8 @@ VALUES = {
 }
 ANOTHER_SESSION = "md5('2 5 41')::uuid"
 VALUES_OF = {
+    "context.sessions_to_prune": {"p_after": "'00000000-0000-0000-0000-000000000000'"},
+    "context.sessions_with_text": {"p_after": "null"},
     "context.create_session": {"p_id": "gen_random_uuid()", "p_native_id": "'new'"},
     "context.link_fork": {"p_id": ANOTHER_SESSION},
     "context.recent_events": {"p_below": "null", "p_limit": "40"},
@@ -122,6 +125,7 @@ VALUES_OF = {
     },
 }
 READS_ALL = {
+    "context.sessions_to_prune": "retention must miss none",
     "context.matching_events": "forgetting by words must miss none",
     "context.sessions_with_text": "forgetting by words must miss none",
     "context.rewrite_session": (

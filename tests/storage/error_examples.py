@@ -10,11 +10,15 @@ EXAMPLES = (
     ),
     errors.AdoptionRefusedError(SERVER, "a column is missing", None),
     errors.ChangedMigrationError(STORE, "0001_begin"),
+    errors.DumpFailedError(SERVER, "the connection was lost"),
+    errors.DumpProgramError(SERVER, 18, "pg_dump is missing"),
     errors.EventDroppedError(f"No space is left for {STORE}."),
     errors.IdTakenError(),
     errors.LoginRefusedError(SERVER, "role app does not exist"),
     errors.NewerSchemaError(STORE, 9, 8),
     errors.NotADatabaseError(STORE),
+    errors.OwnerNeededError(SERVER, "app"),
+    errors.PartialBackupError(SERVER, "app"),
     errors.PoolClosedError(SERVER),
     errors.PermissionRefusedError(
         SERVER, "permission denied", "Ask its owner.", [errors.GRANT_RUNTIME_ROLE]

@@ -1,7 +1,9 @@
 """Rows and values with which the laws of the house are tried on this room's tables and verbs."""
 
+from holdfast.ground import clock
 from holdfast.scope import Scope
 from holdfast.storage.health import check_health
+from holdfast.storage.prunings import Prunings
 
 FILL = """
 insert into holdfast.heartbeats select 'w' || w, 'd' || d, 1 from owners
@@ -22,6 +24,9 @@ select 'w' || w, 'd' || d, md5(format('%s %s %s', w, d, n))::uuid, 'k' || n % 3,
     'x', now()
 from owners, numbers x (n)
 where n <= 400
+on conflict do nothing;
+insert into holdfast.prunings (workspace_id, developer_id, id, before_at, found, created_at)
+select 'w' || w, 'd' || d, md5(format('p %s %s', w, d))::uuid, now(), '{}', now() from owners
 on conflict do nothing
 """
 VALUES = {
@@ -35,12 +40,19 @@ VALUES = {
     "p_kind": "'k1'",
     "p_content": "'{}'",
     "p_text": "'x'",
+    "p_before": "'2001-01-01Z'",
+    "p_found": "'{}'",
 }
 VALUES_OF = {
+    "holdfast.entries_with_text": {"p_after": "null"},
     "holdfast.keep_key": {"p_key": "'new'"},
     "holdfast.keep_entry": {"p_id": "gen_random_uuid()"},
+    "holdfast.keep_pruning": {"p_id": "gen_random_uuid()"},
 }
 READS_ALL = {
+    "holdfast.list_owners": "retention is decided for all developers of a workspace",
+    "holdfast.count_receipts": "retention must miss none",
+    "holdfast.erase_receipts": "retention must miss none",
     "holdfast.entries_with_text": "forgetting by words must miss none",
     "holdfast.outbox_end": "the last entry of the index answers max()",
     "holdfast.beat": "a developer has one heartbeat",
@@ -55,3 +67,4 @@ async def add_rows(scope: Scope) -> None:
     await scope.request_keys.keep("end", "k1", b"0" * 32, "s1")
     await scope.journal.add("proof", ["repo"], {"command": ["true"]})
     await check_health(scope.database, scope.owner)
+    await Prunings(scope.database, scope.owner).keep(clock.now(), {})

@@ -18,6 +18,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import Action
+from holdfast.ground.settings import Owner
 from holdfast.storage import functions, migrate
 from holdfast.storage.database import drive
 from holdfast.storage.errors import (
@@ -29,6 +30,7 @@ from holdfast.storage.errors import (
     UnreleasedSchemaError,
     WrongEncodingError,
 )
+from holdfast.storage.outbox import Outbox
 from holdfast.storage.sqlite import open_sqlite
 from tests.rig import catalogue
 from tests.rig.postgres import APP, OWNER, Cluster, execute
@@ -37,6 +39,17 @@ from tests.rig.roles import new_role
 pytestmark = pytest.mark.own_database
 
 PROCESSES = 8
+# Stores exist that were made with these. One that changes is refused by all of them.
+LANDED = {
+    "sqlite/0001_tables.sql": "9038d4adf81619a961dd9920b98f2e0b593dd2fbbf20b8f546e63a7a015e28bd",
+    "sqlite/0002_observations.sql": (
+        "b87ad55e3d972aee57c8051222ab08b481d4cd56db81a85e4ecfefd70ddb7822"
+    ),
+    "postgres/0001_tables.sql": "a4114012d3a96523aeaf3acb66015dba41bbf5db5fdd70395ade0f2102977044",
+    "postgres/0002_observations.sql": (
+        "3d6af786165b9bc14ff5ca5be2ef2c67c79d9d2a277a233f5b54697c6bdda513"
+    ),
+}
 NEWEST = migrate.migrations("sqlite")[-1].number
 NEXT = NEWEST + 1
 NOTES = {
@@ -105,6 +118,11 @@ def run_together(script: str, *arguments: str) -> list[str]:
     for child in children:
         said.append(child.communicate(timeout=120)[0])
     return said
+
+
+@pytest.mark.parametrize("file", LANDED)
+def test_a_migration_that_stores_were_made_with_keeps_its_text(file: str):
+    assert checksum(Path(migrate.FOLDER) / file) == LANDED[file]
 
 
 # --- SQLite ---------------------------------------------------------------------------------------
@@ -194,6 +212,39 @@ def test_an_upgrade_keeps_every_row_and_a_copy_of_the_old_store(
     assert os.stat(backup).st_mode & 0o777 == 0o600
     assert contents(Path(backup)) == before
     assert (version_of(path), version_of(Path(backup))) == (NEXT, NEWEST)
+
+
+def test_a_store_from_before_the_exchange_keeps_its_notices_and_their_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """They were numbered for all developers together, and a listener goes on where it was."""
+    path, ours = tmp_path / "test.db", migrate.FOLDER
+    older = tmp_path / "migrations"
+    shutil.copytree(ours, older)
+    for migration in migrate.migrations("sqlite")[2:]:
+        (older / "sqlite" / os.path.basename(migration.file)).unlink()
+    monkeypatch.setattr(migrate, "FOLDER", str(older))
+    connection = open_sqlite(str(path)).connection
+    for developer in ("ana", "bo", "ana"):
+        connection.execute(
+            "insert into outbox (workspace_id, developer_id, topic, data, created_at)"
+            " values ('w', ?, 'session.started', '{\"n\": 1}', '2026-11-19T00:00:00.000000Z')",
+            (developer,),
+        )
+    connection.close()
+    monkeypatch.setattr(migrate, "FOLDER", ours)
+
+    database = open_sqlite(str(path))
+
+    kept = list(database.connection.execute("select developer_id, id from outbox order by id"))
+    assert kept == [("ana", 1), ("bo", 2), ("ana", 3)]
+    bo = Owner("w", "bo")
+    outbox = Outbox(database, bo)
+    end = drive(outbox.end())
+    drive(holdfast.SessionService(database, owner=bo).create_session("architect", "u1"))
+    [started] = drive(outbox.read(end))
+    assert started.topic == "session.started"
+    drive(database.close())
 
 
 def test_a_copy_that_is_there_already_is_kept(

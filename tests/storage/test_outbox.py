@@ -90,8 +90,7 @@ async def test_changes_of_another_developer_are_not_read(outbox: Outbox, databas
     assert await outbox.end() == await Outbox(database, owner_of("other", "ana")).end()
 
 
-@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
-async def test_a_cursor_on_a_server_does_not_show_how_much_others_do(
+async def test_a_cursor_does_not_show_how_much_others_do(
     outbox: Outbox, sessions_of_ana: SessionService, database: Any, bo: Owner
 ):
     await SessionService(database, owner=bo).create_session("coder", "u1")

@@ -849,10 +849,11 @@ async def test_an_error_that_is_not_from_the_engine_is_raised_unchanged():
 @pytest.mark.parametrize(
     ("role", "weakness"),
     [
-        (Role("r", True, True, True, True, 1, 1), "is a superuser"),
-        (Role("r", False, True, True, True, 1, 1), "has BYPASSRLS"),
-        (Role("r", False, False, True, True, 1, 1), "owns the tables"),
-        (Role("r", False, False, True, False, 1, 1), None),
+        (Role("r", True, True, True, True, True, 1, 1), "is a superuser"),
+        (Role("r", False, True, True, True, True, 1, 1), "has BYPASSRLS"),
+        (Role("r", False, False, True, True, True, 1, 1), "owns the tables"),
+        (Role("r", False, False, True, False, True, 1, 1), "is a member of holdfast_reader"),
+        (Role("r", False, False, True, False, False, 1, 1), None),
     ],
 )
 def test_a_role_is_as_safe_as_its_weakest_right(role: Role, weakness: str | None):

@@ -18,13 +18,15 @@ from holdfast.errors import (
     StoreReadOnlyError,
     StoreUnreachableError,
 )
-from holdfast.ground import files
-from holdfast.ground.settings import Owner
+from holdfast.ground import clock, files, ids
+from holdfast.ground.settings import Owner, owner_of
 from holdfast.sessions.store import QUERIES
 from holdfast.storage import errors, migrate
 from holdfast.storage import sqlite as engine
 from holdfast.storage.database import drive
 from holdfast.storage.sqlite import SqliteDatabase, open_sqlite
+from holdfast.team.model import Publication
+from holdfast.team.store import TeamStore
 
 OWNER = Owner("local", "ana")
 
@@ -371,3 +373,20 @@ def test_a_commit_into_a_file_that_was_removed_meanwhile_is_not_acknowledged(
 
     with pytest.raises(errors.StoreDamagedError, match="while it was open"):
         drive(database.transaction(remove))
+
+
+async def test_a_read_knows_the_time_although_nothing_was_written(
+    path: str, monkeypatch: pytest.MonkeyPatch
+):
+    """What expires is compared with the time of the read, not with that of an earlier write."""
+    owner = owner_of("local", "dev-a")
+    async with holdfast.open_database(f"sqlite:///{path}") as database:
+        store = TeamStore(database, owner)
+        await store.enter("dev-a", "public")
+        await store.publish(ids.new_id(), Publication("t", "s", ttl_hours=1))
+        [context] = await store.list_active_contexts(10)
+        end = clock.microseconds(context.expires_at)
+
+        monkeypatch.setattr("holdfast.ground.stamp.now_microseconds", lambda: end + 1)
+
+        assert await store.list_active_contexts(10) == []

@@ -7,8 +7,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+NOTICE_CHARS = 300  # that a model is told at one prompt or edit
 REJECTED, ACCEPTED, RULE, STALE = "rejected", "accepted", "rule", "stale"
 OFFER = "offer"  # to save a conversation; it is made elsewhere, and recorded with the others
+# What teammates work on or offer. Nothing of theirs is kept with it: they may withdraw it.
+OVERLAP, HANDOFF = "overlap", "handoff"
 KINDS = (REJECTED, RULE, ACCEPTED, STALE)  # in the order in which they are told
 # Why an entry was told: what of it was found, in the order of how exact that is.
 FILE, SYMBOL, DEPENDENCY, NEW_DEPENDENCY, COMMAND, WORDS = (

@@ -19,7 +19,7 @@ import time
 from holdfast.errors import HoldfastError
 from holdfast.ground import canonical, files
 from holdfast.ground import light_json as json
-from holdfast.notices.model import OFFER, STALE, Entries, NoticeIndex
+from holdfast.notices.model import HANDOFF, OFFER, OVERLAP, STALE, Entries, NoticeIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class ToldFile:
 
     def _describe(self, match: Match, facts: dict[str, Any]) -> dict[str, Any]:
         """With what was told where that is no note of the person: it is not there later."""
-        is_ours = match.entry["kind"] in (STALE, OFFER)
+        is_ours = match.entry["kind"] in (STALE, OFFER, OVERLAP, HANDOFF)
         told = {"text": match.entry["text"]} if is_ours else {}
         return {
             "at": time.time(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.ground.text import cut
+from holdfast.notices.model import NOTICE_CHARS as NOTICE_CHARS
 from holdfast.notices.model import RULE, STALE
 
 TYPE_CHECKING = False
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
     from holdfast.notices.model import Match
 
-NOTICE_CHARS = 300
 LEAST_CHARS = 80  # an entry that would get less room waits for another moment
 BECAUSE_CHARS = 120
 MONTHS = (

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal
 
-    from holdfast.observations.model import LoggedEvent, Verdict
+    from holdfast.observations.model import Answered, Verdict
     from holdfast.observations.programs import Kind
     from holdfast.observations.proving import Line
 
@@ -47,6 +47,9 @@ TIMED_OUT, NO_TESTS = 124, 5
 STOPPING_CODES = (TIMED_OUT, 130, 137, 143)
 XARGS_FAILED = 123
 COMMIT = "git commit"
+# In the parts of a result of which something was left out: what all of it was graded as.
+GRADED = "graded"
+VERDICTS, WAYS = ("passed", "failed", "unknown"), ("exit", "reported", "unknown")
 # Arguments of checks that say how much is printed, or when to stop.
 HARMLESS = frozenset(
     {"-q", "-qq", "-v", "-vv", "-s", "-x", "--quiet", "--verbose", "--maxfail=1", "-ra", "--bail"}
@@ -96,8 +99,11 @@ class _Outcome:
     output: str
 
 
-def grade_command(command: str, result: LoggedEvent) -> Grade:
+def grade_command(command: str, result: Answered) -> Grade:
     """Whether it worked, and how that is known."""
+    noted = _find_noted(result)
+    if noted is not None:
+        return noted
     outcome = _read_outcome(result)
     if outcome.is_denied:
         return Grade("unknown", "unknown", "it was not run")
@@ -110,10 +116,28 @@ def grade_command(command: str, result: LoggedEvent) -> Grade:
     return _grade_zero(line, outcome, failure)
 
 
+def note_grade(command: str, result: Answered) -> dict[str, Any]:
+    """The grade of a result before something is left out of it; without words of its output."""
+    grade = grade_command(command, result)
+    return {GRADED: {"verdict": grade.verdict, "by": grade.by, "code": grade.code}}
+
+
+def _find_noted(result: Answered) -> Grade | None:
+    noted = parts.find_value(result.parts, [GRADED])
+    verdict, by = parts.find_value(noted, ["verdict"]), parts.find_value(noted, ["by"])
+    if verdict not in VERDICTS or by not in WAYS:
+        return None
+    code = _find_code([noted], ["code"])
+    because = "not all of its output is kept"
+    if code is not None:
+        because = f"exit {code}, {because}"
+    return Grade(verdict, by, because, code)
+
+
 # --- what the client says -------------------------------------------------------------------------
 
 
-def _read_outcome(result: LoggedEvent) -> _Outcome:
+def _read_outcome(result: Answered) -> _Outcome:
     answer = parts.parse_object(result.content)
     own = result.parts
     inner = parts.find_value(own, RESULT_KEYS)
@@ -335,6 +359,6 @@ def is_test_path(word: str) -> bool:
     return not word.startswith("-") and (".py" in word or word.partition("/")[0] in TEST_FOLDERS)
 
 
-def read_output(result: LoggedEvent) -> str:
+def read_output(result: Answered) -> str:
     """What a command has printed, cleaned."""
     return _read_outcome(result).output

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
     Verdict = Literal["passed", "failed", "unknown"]
 
-    class LoggedEvent(Protocol):
+    class Answered(Protocol):
+        """What a tool answered, and what is known of the tool."""
+
+        @property
+        def content(self) -> str: ...
+        @property
+        def parts(self) -> Mapping[str, Any] | None: ...
+
+    class LoggedEvent(Answered, Protocol):
         """What is read of an event; a session's events are such."""
 
         @property
@@ -27,10 +35,6 @@ if TYPE_CHECKING:
         def sequence(self) -> int: ...
         @property
         def type(self) -> str: ...
-        @property
-        def content(self) -> str: ...
-        @property
-        def parts(self) -> Mapping[str, Any] | None: ...
         @property
         def happened_at(self) -> datetime: ...
 

@@ -6,7 +6,7 @@ from holdfast.observations import parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from holdfast.observations.model import LoggedEvent, Verdict
+    from holdfast.observations.model import Answered, LoggedEvent, Verdict
 
 REFUSED_KEYS = ("is_error", "isError", "denied")
 PASSED_KEYS = ("passed", "ok", "success", "valid")
@@ -21,7 +21,7 @@ def is_refused(result: LoggedEvent) -> bool:
     return bool(parts.find_value(result.parts, REFUSED_KEYS))
 
 
-def is_denied(result: LoggedEvent) -> bool:
+def is_denied(result: Answered) -> bool:
     """Whether a person or a rule of the client kept a tool from being run."""
     return bool(parts.find_value(result.parts, ["denied"]))
 

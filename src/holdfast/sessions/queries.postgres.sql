@@ -1280,3 +1280,27 @@ begin
         returning o.revision;
 end
 $$;
+
+-- sessions_to_prune
+-- A page of the sessions that ended before a time and still have contents, in the order of their ids.
+create or replace function context.sessions_to_prune(
+    p_workspace text, p_developer text, p_before text, p_after uuid, p_limit int
+) returns table (id text)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select s.id::text
+        from context.sessions s
+        where s.workspace_id = p_workspace and s.developer_id = p_developer and s.ended_at < p_before::timestamptz
+          and s.id > p_after
+          and (s.metadata -> 'context' <> '{}' or s.metadata - 'context' <> '{}'
+               or exists (select from context.session_state t
+                          where t.workspace_id = p_workspace and t.session_id = s.id and t.scratchpad <> '{}')
+               or exists (select from context.session_events e
+                          where e.workspace_id = p_workspace and e.session_id = s.id and e.sequence > 0
+                            and e.erased_at is null))
+        order by s.id
+        limit p_limit;
+end
+$$;

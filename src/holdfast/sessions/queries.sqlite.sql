@@ -8,8 +8,10 @@ select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?16, now_utc
 where not exists (select 1 from sessions where workspace_id = ?1 and id = ?3)
   and not exists (select 1 from sessions
                   where workspace_id = ?1 and developer_id = ?2 and client = ?9 and native_id = ?10 and ended_at is null);
-insert into outbox (workspace_id, developer_id, topic, data, created_at)
-select ?1, ?2, 'session.started', json_object('session_id', ?3), now_utc() where changes() = 1;
+insert into outbox (workspace_id, developer_id, id, topic, data, created_at)
+select ?1, ?2,
+       (select coalesce(max(id), 0) + 1 from outbox where workspace_id = ?1 and developer_id = ?2 and id > 0),
+       'session.started', json_object('session_id', ?3), now_utc() where changes() = 1;
 insert into session_state (workspace_id, developer_id, session_id, scratchpad, updated_at)
 select ?1, ?2, ?3, ?15, now_utc() where changes() = 1
 returning ?3, ?4, ?5, ?6, ?7, ?8, now_utc(), null, ?14, ?9, ?10, ?11, ?12, json_extract(?14, '$.name'), ?13, 1, 0, ?16;
@@ -218,8 +220,10 @@ order by s.started_at, s.id;
 -- Ends a session once; ending it again changes nothing and sends no notification.
 update sessions set ended_at = now_utc()
 where workspace_id = ?1 and developer_id = ?2 and id = ?3 and ended_at is null;
-insert into outbox (workspace_id, developer_id, topic, data, created_at)
-select ?1, ?2, 'session.ended', json_object('session_id', ?3), now_utc() where changes() = 1;
+insert into outbox (workspace_id, developer_id, id, topic, data, created_at)
+select ?1, ?2,
+       (select coalesce(max(id), 0) + 1 from outbox where workspace_id = ?1 and developer_id = ?2 and id > 0),
+       'session.ended', json_object('session_id', ?3), now_utc() where changes() = 1;
 select ended_at from sessions where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
 -- mark_active
@@ -243,8 +247,10 @@ returning resumed_from;
 -- The metadata of a session and the notification of listeners, in one transaction.
 update sessions set metadata = ?4, revision = revision + 1
 where workspace_id = ?1 and developer_id = ?2 and id = ?3;
-insert into outbox (workspace_id, developer_id, topic, data, created_at)
-select ?1, ?2, ?5, ?6, now_utc() where changes() = 1 and ?5 is not null;
+insert into outbox (workspace_id, developer_id, id, topic, data, created_at)
+select ?1, ?2,
+       (select coalesce(max(id), 0) + 1 from outbox where workspace_id = ?1 and developer_id = ?2 and id > 0),
+       ?5, ?6, now_utc() where changes() = 1 and ?5 is not null;
 select revision from sessions where workspace_id = ?1 and developer_id = ?2 and id = ?3;
 
 -- append_events
@@ -552,3 +558,16 @@ select ?1, ?2, ?3, ?4, 1, now_utc()
 where ?5 = 0
   and not exists (select 1 from session_observations where workspace_id = ?1 and session_id = ?3)
 returning revision;
+
+-- sessions_to_prune
+-- A page of the sessions that ended before a time and still have contents, in the order of their ids.
+select s.id
+from sessions s
+where s.workspace_id = ?1 and s.developer_id = ?2 and s.ended_at < ?3 and s.id > ?4
+  and (json_extract(s.metadata, '$.context') <> '{}' or json_remove(s.metadata, '$.context') <> '{}'
+       or exists (select 1 from session_state t
+                  where t.workspace_id = ?1 and t.session_id = s.id and t.scratchpad <> '{}')
+       or exists (select 1 from session_events e
+                  where e.workspace_id = ?1 and e.session_id = s.id and e.erased_at is null))
+order by s.id
+limit ?5;

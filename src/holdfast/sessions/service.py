@@ -618,6 +618,14 @@ class SessionService:
         await self.db.scrub()
         return erased
 
+    async def read_sessions_to_prune(self, before: datetime) -> AsyncIterator[str]:
+        """Ids of those that ended before a time and have contents, also while they are erased."""
+        moment, after = clock.to_text(before), ids.BEFORE_ALL
+        while page := await self.store.list_sessions_to_prune(moment, after, PAGE):
+            for session_id in page:
+                yield session_id
+            after = page[-1]
+
     # --- the scratchpad ---------------------------------------------------------------------------
 
     async def get_state(self, session_id: str) -> SessionState:

@@ -360,6 +360,12 @@ class SessionStore:
         rows = await self.database.read(query, *self.owner, _escape(text), after, limit)
         return [session_id for (session_id,) in rows]
 
+    async def list_sessions_to_prune(self, before: str, after: str, limit: int) -> list[str]:
+        """Those that ended before a time and have contents, in the order of their ids."""
+        query = QUERIES["sessions_to_prune"]
+        rows = await self.database.read(query, *self.owner, before, after, limit)
+        return [session_id for (session_id,) in rows]
+
     async def erase_events(self, event_ids: Sequence[str], reason: str) -> None:
         """All of them, or none when an id does not exist."""
         await self.in_transaction(lambda store: store._erase_each(event_ids, reason))

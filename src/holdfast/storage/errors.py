@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 CREATE_RUNTIME_ROLE = "CREATE ROLE holdfast_runtime NOLOGIN"
 GRANT_RUNTIME_ROLE = "GRANT holdfast_runtime TO …"
+CREATE_BACKUP_ROLE = "CREATE ROLE holdfast_backup LOGIN BYPASSRLS IN ROLE pg_read_all_data"
 
 
 class IdTakenError(Conflict):
@@ -98,6 +99,52 @@ class PermissionRefusedError(Refused):
             f"{where} refused: {detail}. {advice}",
             next_actions=[Action("database.run", statement=statement) for statement in statements],
         )
+
+
+class OwnerNeededError(Refused):
+    code = "owner_needed"
+    http_status = 403
+
+    def __init__(self, where: str, role: str):
+        self.where, self.role = where, role
+        super().__init__(
+            f"PostgreSQL role {shown(role)} sees one developer at a time in {where}, and this is "
+            "about all of them. Nothing was changed. Set HOLDFAST_DATABASE to the URL of the owner "
+            "of the tables, who migrates them."
+        )
+
+
+class PartialBackupError(Refused):
+    """A copy of what one role sees would miss rows without any error."""
+
+    code = "partial_backup"
+
+    def __init__(self, where: str, role: str):
+        self.where, self.role = where, role
+        super().__init__(
+            f"PostgreSQL role {shown(role)} does not read every row of {where}. No file was made. "
+            "Set HOLDFAST_DATABASE to the URL of a role that does.",
+            next_actions=[Action("database.run", statement=CREATE_BACKUP_ROLE)],
+        )
+
+
+class DumpProgramError(Unavailable):
+    code = "dump_program"
+
+    def __init__(self, where: str, server: int, problem: str):
+        self.where, self.server, self.problem = where, server, problem
+        super().__init__(
+            f"{where} is of PostgreSQL {server}, and {problem}. No file was made. "
+            f"Install the client programs of PostgreSQL {server} or newer."
+        )
+
+
+class DumpFailedError(Unavailable):
+    code = "dump_failed"
+
+    def __init__(self, where: str, cause: str):
+        self.where, self.cause = where, cause
+        super().__init__(f"{where} was not copied: {cause}. No file was made.")
 
 
 class SchemaTakenError(Refused):

@@ -123,6 +123,16 @@ class Journal:
         rows = await self.database.write(QUERIES["erase_entry"], *self.owner, entry_id)
         return bool(rows)
 
+    async def count_receipts(self, before: datetime) -> int:
+        """Those from before a time that still have their text."""
+        moment = clock.to_text(before)
+        [(count,)] = await self.database.read(QUERIES["count_receipts"], *self.owner, moment)
+        return int(count)
+
+    async def erase_receipts(self, before: datetime) -> None:
+        moment = clock.to_text(before)
+        await self.database.write(QUERIES["erase_receipts"], *self.owner, moment)
+
 
 def _format_subject(parts: Sequence[str]) -> str:
     return canonical.canonical_json("subject", list(parts), max_bytes=CONTENT_BYTES)

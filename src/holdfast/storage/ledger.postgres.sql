@@ -19,6 +19,8 @@ where name in ('idle_in_transaction_session_timeout', 'transaction_timeout');
 create schema if not exists holdfast;
 create schema if not exists context;
 create schema if not exists memori;
+create schema if not exists team;
+create schema if not exists identity;
 create table if not exists holdfast.migrations (
     number integer primary key,
     name text not null,
@@ -70,7 +72,7 @@ call holdfast.grant_functions($1);
 -- taken_schema
 -- A schema with one of our names that contains anything other than the ledger: another program uses it.
 select n.nspname::text from pg_namespace n
-where n.nspname in ('context', 'holdfast')
+where n.nspname in ('context', 'holdfast', 'identity', 'team')
   and (exists (select from pg_class c left join pg_index i on i.indexrelid = c.oid
                where c.relnamespace = n.oid
                  and coalesce(i.indrelid, c.oid)
@@ -82,8 +84,15 @@ limit 1;
 -- other_owner
 -- The owner of our schemas or of the table of memories, if it is not the current role.
 select pg_get_userbyid(owned.owner)::text
-from (select n.nspowner as owner from pg_namespace n where n.nspname in ('context', 'holdfast', 'memori')
+from (select n.nspowner as owner from pg_namespace n where n.nspname in ('context', 'holdfast', 'memori', 'team')
       union all
       select c.relowner from pg_class c where c.oid = to_regclass('memori.memories')) owned
 where not pg_has_role(owned.owner, 'MEMBER')
 limit 1;
+
+-- backup_rights
+-- Whether a role reads every row of every table, and the version of the server.
+select current_user::text, r.rolsuper or r.rolbypassrls, r.rolsuper or pg_has_role('pg_read_all_data', 'USAGE'),
+       current_setting('server_version_num')::int / 10000
+from pg_roles r
+where r.rolname = current_user;

@@ -50,7 +50,7 @@ class Outbox:
         rows = await self.database.read(QUERIES["outbox_after"], *self.owner, number, limit)
         # Beyond the end: of another store, or of this one before a backup was restored.
         if not rows and number > await self._read_last():
-            raise _refuse_cursor(after)
+            raise refuse_cursor(after)
         return [_parse_event(row) for row in rows]
 
     async def end(self) -> str:
@@ -88,8 +88,8 @@ def _parse_cursor(cursor: str) -> int:
             return int(number)
     except (ValueError, TypeError):
         pass
-    raise _refuse_cursor(cursor)
+    raise refuse_cursor(cursor)
 
 
-def _refuse_cursor(cursor: object) -> InvalidValueError:
+def refuse_cursor(cursor: object) -> InvalidValueError:
     return InvalidValueError("cursor", cursor, "is not one that this store handed out")

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -28,6 +29,7 @@ from holdfast.storage.postgres_errors import (
     translate,
     translate_errors,
 )
+from holdfast.storage.postgres_hosts import Hosts
 from holdfast.storage.row_groups import GroupedCall, RowGroups
 
 if TYPE_CHECKING:
@@ -45,14 +47,22 @@ CONNECT_SECONDS = 10.0
 CACHE_OPTION = "statement_cache_size"
 ATTEMPTS = 10  # of what the server has rolled back because of another transaction
 PAUSE_SECONDS = 0.01
-# The latter when the same id was written at the same moment.
-AGAIN = (*LOST, asyncpg.UniqueViolationError)
+TAKEOVER_PAUSE_SECONDS = 0.5
+# Whoever was interrupted does not know what the server does now.
+INTERRUPTED = (TimeoutError, asyncio.CancelledError)
 REFUSED_OPTION = (
     asyncpg.UndefinedObjectError,
     asyncpg.InvalidParameterValueError,
     asyncpg.CantChangeRuntimeParamError,
     asyncpg.ProtocolViolationError,
 )
+
+
+class MayBeDone(Exception):
+    """The server was lost when it had been told to commit, so nobody knows whether it did."""
+
+    def __init__(self, error: Exception):
+        self.error = error
 
 
 class UnsafeRoleWarning(UserWarning):
@@ -67,6 +77,7 @@ class Role(NamedTuple):
     bypasses: bool
     may_create: bool
     owns: bool
+    reads_all: bool
     schema: int | None
     functions: int | None
 
@@ -79,6 +90,8 @@ class Role(NamedTuple):
             return "has BYPASSRLS"
         if self.owns:
             return "owns the tables"
+        if self.reads_all:
+            return "is a member of holdfast_reader"
         return None
 
 
@@ -91,7 +104,9 @@ select current_user::text, r.rolsuper, r.rolbypassrls,
        has_database_privilege(current_database(), 'CREATE'),
        coalesce((select pg_has_role(c.relowner, 'MEMBER') from pg_class c
                  join pg_namespace n on n.oid = c.relnamespace
-                 where n.nspname = 'holdfast' and c.relname = 'migrations'), false)
+                 where n.nspname = 'holdfast' and c.relname = 'migrations'), false),
+       exists (select from pg_roles x
+               where x.rolname = 'holdfast_reader' and pg_has_role(x.oid, 'USAGE'))
 from pg_roles r
 where r.rolname = current_user
 """
@@ -104,17 +119,22 @@ async def open_postgres(
     """A pool on a database whose schema is the one this program knows."""
     where = where_of(url)
     server_url, options = split_options(url)
+    hosts = Hosts(server_url)
     async with translate_errors(where), _known_options(where):
         pool = await asyncpg.create_pool(
             server_url,
-            min_size=1,
+            min_size=0,  # else it logs every attempt to have one while no server answers
             max_size=10,
             timeout=min(CONNECT_SECONDS, patience_seconds),
+            connect=hosts.connect,
             reset=_leave_as_is,
             server_settings=SERVER_SETTINGS,
             **options,
         )
-    database = PostgresDatabase(pool, where, holds=True)
+        async with pool.acquire():
+            pass  # it can be reached, and takes the options
+    takeover_seconds = patience_seconds if hosts.are_several else 0.0
+    database = PostgresDatabase(pool, where, holds=True, takeover_seconds=takeover_seconds)
     try:
         await database.prepare(patience_seconds)
         yield database
@@ -133,7 +153,8 @@ async def open_connection(url: str) -> AsyncIterator[Any]:
     server_url, options = split_options(url)
     async with translate_errors(where):
         async with _known_options(where):
-            connection = await asyncpg.connect(server_url, timeout=CONNECT_SECONDS, **options)
+            hosts = Hosts(server_url)
+            connection = await hosts.connect(server_url, timeout=CONNECT_SECONDS, **options)
         try:
             yield connection
         finally:
@@ -196,9 +217,21 @@ class PostgresDatabase:
 
     engine = "postgres"
 
-    def __init__(self, pool: Any, where: str = "The database", *, holds: bool = False):
-        """`holds`: no other code uses the pool, so a connection is kept from call to call."""
+    def __init__(
+        self,
+        pool: Any,
+        where: str = "The database",
+        *,
+        holds: bool = False,
+        takeover_seconds: float = 0.0,
+    ):
+        """`holds`: no other code uses the pool, so a connection is kept from call to call.
+
+        `takeover_seconds`: how long a call waits until another server has taken over from the one
+        that was lost.
+        """
         self.pool, self.where, self._holds = pool, where, holds
+        self._takeover_seconds = takeover_seconds
         self._held: Any = None
         self._asking = 0
         self._groups = RowGroups(self._send)
@@ -246,7 +279,7 @@ class PostgresDatabase:
                 return await work(PostgresTransaction(connection))
 
         async with translate_errors(self.where):
-            return await _retry_rolled_back(once)
+            return await self._retry_lost(once)
 
     async def try_transaction(
         self, work: Callable[[Transaction], Awaitable[T]], seconds: float
@@ -270,31 +303,57 @@ class PostgresDatabase:
         """Warn once about a role that bypasses row-level security; `serve` refuses it."""
         self._looked_at_role = True
         role = await self.role()
-        if role.superuser or role.bypasses:
+        if role.superuser or role.bypasses or role.reads_all:
             error = errors.UnsafeRoleError(role.name, role.weakness or "")
             warnings.warn(str(error), UnsafeRoleWarning, stacklevel=2)
 
     async def _fetch(self, sql: str, args: Sequence[object], *, once: bool = False) -> list[Row]:
-        """One statement. A connection that died while idle is replaced; `once` is not repeated."""
+        """One statement; `once` is not repeated where it may have been done."""
         if not self._looked_at_role:
             await self._look_at_role()
         try:
-            return await _retry_rolled_back(lambda: self._fetch_again(sql, args, once=once))
+            return await self._retry_lost(lambda: self._fetch_again(sql, args, once=once))
         except Exception as error:
             raise translate(error, self.where) from None
 
     async def _fetch_again(self, sql: str, args: Sequence[object], *, once: bool) -> list[Row]:
-        try:
-            async with self._connection() as connection:
+        """Again where the same id was written at the same moment."""
+        async with self._connection() as connection:
+            try:
                 return await _fetch(connection, sql, args)
-        except AGAIN as error:
-            is_undone = isinstance(error.__cause__, asyncpg.AdminShutdownError)
-            if once and not is_undone:
+            except asyncpg.UniqueViolationError:
+                if once:
+                    raise
+                return await _fetch(connection, sql, args)
+            except (*LOST, TimeoutError) as error:
+                is_undone = isinstance(error.__cause__, asyncpg.AdminShutdownError)
+                if once and not is_undone:
+                    raise MayBeDone(error) from error
                 raise
-            if isinstance(error, LOST):
-                await self._forget_connections()
-            async with self._connection() as connection:
-                return await _fetch(connection, sql, args)
+
+    async def _retry_lost(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Again on another connection: a first time at once, then until a server has taken over."""
+        deadline = time.monotonic() + self._takeover_seconds
+        is_first = True
+        while True:
+            try:
+                return await _retry_rolled_back(work)
+            except MayBeDone as lost:
+                raise lost.error from None
+            except Exception as error:
+                is_over = not is_first and time.monotonic() >= deadline
+                if is_over or not self._is_lost(error):
+                    raise
+            await self._forget_connections()
+            if not is_first:
+                await asyncio.sleep(random.random() * TAKEOVER_PAUSE_SECONDS)
+            is_first = False
+
+    def _is_lost(self, error: Exception) -> bool:
+        """Whether another connection may lead to a server that does it."""
+        if isinstance(error, (*LOST, asyncpg.ReadOnlySQLTransactionError)):
+            return True
+        return self._takeover_seconds > 0 and isinstance(error, OSError)
 
     async def _forget_connections(self) -> None:
         """A server that restarted leaves every idle one dead."""
@@ -303,25 +362,23 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def _begin(self) -> AsyncIterator[Any]:
-        """A connection inside a transaction; a connection that is dead at its start is replaced."""
-        async with AsyncExitStack() as stack:
-            connection = await stack.enter_async_context(self._connection())
+        """A connection inside a transaction."""
+        async with self._connection() as connection:
             transaction = connection.transaction(isolation="read_committed")
-            try:
-                await transaction.start()
-            except LOST:
-                await stack.aclose()
-                await self._forget_connections()
-                connection = await stack.enter_async_context(self._connection())
-                transaction = connection.transaction(isolation="read_committed")
+            async with asyncio.timeout(STATEMENT_SECONDS):
                 await transaction.start()
             try:
                 yield connection
+            except INTERRUPTED:
+                raise  # the connection ends, and with it the transaction
             except BaseException:
-                with suppress(*LOST, asyncpg.InterfaceError):  # the first error says more
-                    await transaction.rollback()
+                await _roll_back(connection, transaction)
                 raise
-            await transaction.commit()
+            try:
+                async with asyncio.timeout(STATEMENT_SECONDS):
+                    await transaction.commit()
+            except (*LOST, TimeoutError) as error:
+                raise MayBeDone(error) from error
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
@@ -335,7 +392,11 @@ class PostgresDatabase:
                 self._asking -= 1
         try:
             yield connection
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, INTERRUPTED) or isinstance(error.__cause__, TimeoutError):
+                # The server is not asked to cancel: it may be cut off, and then that takes minutes.
+                # A commit that waits for a synchronous standby would be done without one.
+                connection.terminate()
             await self.pool.release(connection)
             raise
         if self._holds and self._held is None and not self._asking:
@@ -356,6 +417,17 @@ class PostgresDatabase:
 async def _fetch(connection: Any, sql: str, args: Sequence[object]) -> list[Row]:
     rows: list[Row] = await connection.fetch(sql, *args, timeout=STATEMENT_SECONDS)
     return rows
+
+
+async def _roll_back(connection: Any, transaction: Any) -> None:
+    """Without an error: the one that is under way says more."""
+    try:
+        async with asyncio.timeout(STATEMENT_SECONDS):
+            await transaction.rollback()
+    except TimeoutError:
+        connection.terminate()
+    except (*LOST, asyncpg.InterfaceError):
+        pass
 
 
 def _is_open(connection: Any) -> bool:

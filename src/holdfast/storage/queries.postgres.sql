@@ -58,7 +58,8 @@ end
 $$;
 
 -- find_key
--- Whether a request was already executed, the hash of its content, and its subject.
+-- Whether a request was already executed, the hash of its content, and its subject. An answer from what is found is an
+-- acknowledgement: with synchronous replication it waits for a standby, as the write does whose wait may have been ended.
 create or replace function holdfast.find_key(p_workspace text, p_developer text, p_operation text, p_key text)
 returns table (request_hash bytea, subject text)
 language plpgsql as $$
@@ -67,6 +68,9 @@ begin
     return query
         select k.request_hash, k.subject from holdfast.idempotency_keys k
         where k.workspace_id = p_workspace and k.developer_id = p_developer and k.operation = p_operation and k.key = p_key;
+    if found then
+        perform pg_logical_emit_message(true, 'holdfast', '');  -- a commit waits only if it has written something
+    end if;
 end
 $$;
 
@@ -227,5 +231,66 @@ begin
         update holdfast.journal j set content = '', erased_at = clock_timestamp()
         where j.workspace_id = p_workspace and j.developer_id = p_developer and j.id = p_id and j.erased_at is null
         returning j.id::text;
+end
+$$;
+
+-- list_owners
+-- Whose rows a workspace has, private developers too: for retention, which is decided for all of them. Only the owner of
+-- the tables sees them.
+create or replace function holdfast.list_owners(p_workspace text, p_developer text) returns table (developer_id text)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    perform set_config('holdfast.pruning', 'yes', true);
+    return query
+        select s.developer_id from context.sessions s where s.workspace_id = p_workspace
+        union
+        select d.developer_id from team.developers d where d.workspace_id = p_workspace
+        order by 1;
+    perform set_config('holdfast.pruning', '', true);
+end
+$$;
+
+-- count_receipts
+-- How many receipts from before a time still have their text.
+create or replace function holdfast.count_receipts(p_workspace text, p_developer text, p_before text)
+returns table (receipts bigint)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select count(*) from holdfast.journal j
+        where j.workspace_id = p_workspace and j.developer_id = p_developer and j.kind = 'receipt' and j.number > 0
+          and j.created_at < p_before::timestamptz and j.erased_at is null;
+end
+$$;
+
+-- erase_receipts
+-- Empties them: they quote sessions.
+create or replace function holdfast.erase_receipts(p_workspace text, p_developer text, p_before text)
+returns table (id text)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        update holdfast.journal j set content = '', erased_at = clock_timestamp()
+        where j.workspace_id = p_workspace and j.developer_id = p_developer and j.kind = 'receipt' and j.number > 0
+          and j.created_at < p_before::timestamptz and j.erased_at is null
+        returning j.id::text;
+end
+$$;
+
+-- keep_pruning
+-- The audit row, which also allows emptying what ended before its time.
+create or replace function holdfast.keep_pruning(
+    p_workspace text, p_developer text, p_id uuid, p_before text, p_found text
+) returns table (id text)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        insert into holdfast.prunings as p (workspace_id, developer_id, id, before_at, found, created_at)
+        values (p_workspace, p_developer, p_id, p_before::timestamptz, p_found::jsonb, clock_timestamp())
+        returning p.id::text;
 end
 $$;

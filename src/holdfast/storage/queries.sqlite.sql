@@ -106,3 +106,28 @@ limit ?5;
 update journal set content = '', erased_at = now_utc()
 where workspace_id = ?1 and developer_id = ?2 and id = ?3 and erased_at is null
 returning id;
+
+-- list_owners
+-- Whose rows a workspace has, private developers too: for retention, which is decided for all of them.
+select developer_id from sessions where workspace_id = ?1 and ?2 = ?2
+union
+select developer_id from developers where workspace_id = ?1
+order by 1;
+
+-- count_receipts
+-- How many receipts from before a time still have their text.
+select count(*) as receipts
+from journal
+where workspace_id = ?1 and developer_id = ?2 and kind = 'receipt' and created_at < ?3 and erased_at is null;
+
+-- erase_receipts
+-- Empties them: they quote sessions.
+update journal set content = '', erased_at = now_utc()
+where workspace_id = ?1 and developer_id = ?2 and kind = 'receipt' and created_at < ?3 and erased_at is null
+returning id;
+
+-- keep_pruning
+-- The audit row, which also allows emptying what ended before its time.
+insert into prunings (workspace_id, developer_id, id, before_at, found, created_at)
+values (?1, ?2, ?3, ?4, ?5, now_utc())
+returning id;

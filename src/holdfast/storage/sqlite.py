@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 # Before it, a checkpoint that races a write can drop a committed transaction.
 OLDEST_SQLITE = (3, 51, 3)
 PAUSE_SECONDS = 0.0005
-LOG_MARK_AT, LOG_MARK = 19, b"\x02"  # in a file whose changes go to a write-ahead log first
 FOREIGN_SECONDS = 0.2  # how long another program may keep its own database locked
 CLOSING_SECONDS = 1.0
 SCRUB_ATTEMPTS = 50
@@ -161,6 +160,17 @@ def _close(connection: apsw.Connection) -> None:
         return
 
 
+def copy_store(path: str, target: str) -> None:
+    """What is stored at one moment, into an empty file; others go on writing meanwhile."""
+    connection = connect(path)
+    try:
+        connection.execute("vacuum into ?", (migrate.name_for_sqlite(target),))
+    except apsw.Error as error:
+        raise translate(error, target, connection) from None
+    finally:
+        _close(connection)
+
+
 class ForeignDatabase:
     """A database of another program, while that may be running: read at one moment, never written.
 
@@ -168,10 +178,12 @@ class ForeignDatabase:
     """
 
     def __init__(self, path: str):
+        from holdfast.storage.sqlite_look import name_to_read  # a hook reads no foreign database
+
         self.path = path
         try:
             self.connection = apsw.Connection(
-                _name_foreign(path), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+                name_to_read(path), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             )
             self.connection.set_busy_timeout(_milliseconds(FOREIGN_SECONDS))
             self.connection.execute("pragma trusted_schema=off")
@@ -191,21 +203,6 @@ class ForeignDatabase:
         except (apsw.Error, UnicodeDecodeError) as error:
             _close(self.connection)
             raise StoreUnreachableError(self.path, str(error)) from None
-
-
-def _name_foreign(path: str) -> str:
-    """As a file that cannot change where its program has ended, and with it the write-ahead log.
-
-    SQLite would bring back an empty log otherwise, and leave it there.
-    """
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise ValueError("it is not a regular file")
-    quoted = "".join(f"%{byte:02x}" for byte in os.fsencode(os.path.abspath(path)))
-    with open(path, "rb") as opened:
-        uses_log = opened.read(LOG_MARK_AT + 1)[LOG_MARK_AT:] == LOG_MARK
-    if uses_log and not os.path.exists(f"{path}-wal"):
-        return f"file:{quoted}?mode=ro&immutable=1"
-    return f"file:{quoted}?mode=ro"
 
 
 class SqliteTransaction:
@@ -240,6 +237,11 @@ class SqliteTransaction:
         self, query: Query, head: Sequence[object], rows: Sequence[Sequence[object]]
     ) -> list[Row]:
         return [self.execute(query, (*head, *row))[0] for row in rows]
+
+    def execute_now(self, query: Query, args: Sequence[object]) -> list[Row]:
+        """A read that is a unit of its own."""
+        self.begin_unit()
+        return self.execute(query, args)
 
     def execute(self, query: Query, args: Sequence[object]) -> list[Row]:
         if query.room not in self._rooms:
@@ -293,9 +295,9 @@ class SqliteDatabase:
         try:
             if _running_loop() is None:
                 with self._write_lock:
-                    return self._writing.execute(query, args)
+                    return self._writing.execute_now(query, args)
             with self._read_lock:
-                return self._open_reader().execute(query, args)
+                return self._open_reader().execute_now(query, args)
         except (apsw.Error, UnicodeDecodeError) as error:
             raise translate(error, self.path, self.connection) from None
 

@@ -1,30 +1,40 @@
-"""Follows the outbox for every listener in this process.
+"""Follows events for every listener in this process.
 
-One query for all of them, several times a second: it reads one indexed row, works through a pooler
-that does not pass notifications on, and finds what other processes wrote. Each listener then reads
-from its own cursor.
+One look for all of them, several times a second: it reads the last number of each source from an
+index, works through a pooler that does not pass notifications on, and finds what other processes
+wrote. Each listener then reads from its own cursor.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from holdfast.storage.outbox import Outbox, OutboxEvent
+    from holdfast.storage.outbox import OutboxEvent
 
 LOOK_SECONDS = 0.2
+STALE_SECONDS = 0.2  # how long what was read may wait for a slow listener before it is read again
 PAGE = 100
 
 
+class Source(Protocol):
+    """The outbox, or it and what else a developer may hear."""
+
+    async def read(self, after: str, limit: int = ...) -> list[OutboxEvent]: ...
+
+    async def end(self) -> str: ...
+
+
 class Tail:
-    def __init__(self, outbox: Outbox):
-        self.outbox = outbox
+    def __init__(self, source: Source):
+        self.source = source
         self._moved = asyncio.Event()
         self._end: str | None = None
         self._listeners = 0
@@ -36,15 +46,18 @@ class Tail:
         """Every event beyond a cursor as it comes; None whenever nothing has come for so long."""
         cursor = after
         if cursor is None:
-            cursor = await self.outbox.end()
+            cursor = await self.source.end()
         self._join()
         try:
             while True:
                 moved = self._moved  # before the read, so that what comes during it is noticed
-                events = await self.outbox.read(cursor, PAGE)
+                read_at = time.monotonic()
+                events = await self.source.read(cursor, PAGE)
                 for event in events:
                     cursor = event.cursor
                     yield event
+                    if time.monotonic() - read_at > STALE_SECONDS:
+                        break  # what this listener may see can have changed meanwhile
                 if not events and not await _set_within(moved, quiet_seconds):
                     yield None
         finally:
@@ -64,7 +77,7 @@ class Tail:
     async def _look(self) -> None:
         while True:
             with suppress(HoldfastError):  # listeners meet it themselves when they read
-                end = await self.outbox.end()
+                end = await self.source.end()
                 if end != self._end:
                     self._end = end
                     self._moved.set()

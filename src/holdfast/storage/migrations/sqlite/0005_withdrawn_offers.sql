@@ -1,0 +1,2 @@
+-- On PostgreSQL a policy lets a giver's change end an offer that is hidden from that giver. Here every statement sees every
+-- row, so nothing of the schema changes.
