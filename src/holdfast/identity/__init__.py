@@ -1,0 +1,1 @@
+"""Who calls a server: workspaces, tokens of developers, and logins that wait for a yes."""

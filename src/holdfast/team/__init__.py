@@ -1,0 +1,1 @@
+"""The team exchange: published contexts, reservations, handoffs, and who may see them."""
