@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from holdfast.storage.accounting import Accounting
     from holdfast.storage.database import Database
     from holdfast.storage.spool import Spool
+    from holdfast.team.remote import RemoteTeam
     from holdfast.usecases.client_memory import NoteMatch
     from holdfast.workstreams.model import JudgedContext
     from holdfast.workstreams.service import WorkstreamService
@@ -57,8 +58,12 @@ class App:
         *,
         wait_seconds: float | None = None,
         folder: str | None = None,
+        serves_itself: bool = False,
     ):
         self.settings = settings or load_settings()
+        # Of a server, which has the exchange of its own store, whatever its environment names.
+        self.serves_itself = serves_itself
+        self._remote: RemoteTeam | None = None
         self.folder = folder
         self.wait_seconds = wait_seconds
         self._opening = open_database(self.settings.database, patience_seconds=wait_seconds)
@@ -69,6 +74,30 @@ class App:
         # Whether a thread may still wait for something that is not needed any more.
         self.left_behind = False
         self._spool: Spool | None = None
+        # Whether it acts for the developer whose machine this is; a server acts for others too.
+        self.is_at_home = True
+
+    def acting_for(self, owner: Owner) -> App:
+        """The same store and spool for a developer on another machine.
+
+        Nothing of this machine is theirs: no working tree, no repositories, no clients. It is
+        opened and closed with this one.
+        """
+        from copy import copy
+
+        _ = self.spool  # made once, for all
+        view = copy(self)
+        view.settings = Settings(
+            home=self.settings.home,
+            database=self.settings.database,
+            workspace=owner.workspace_id,
+            developer=owner.handle,
+            is_named=True,
+        )
+        view.folder = None
+        view.serves_itself = True
+        view.is_at_home = False
+        return view
 
     def __enter__(self) -> App:
         return self
@@ -146,7 +175,24 @@ class App:
         from holdfast.ground.masking import Mask
         from holdfast.scope import Scope
 
-        return Scope(self.database, self.settings.owner, Mask(self.settings.home))
+        mask = Mask(self.settings.home)
+        return Scope(self.database, self.settings.owner, mask, self.find_remote_team)
+
+    @property
+    def has_server(self) -> bool:
+        """Whether the exchange of this machine is that of a server."""
+        return not self.serves_itself and capture.has_server(self.settings)
+
+    def find_remote_team(self) -> RemoteTeam | None:
+        """Of the server that this machine has joined; nothing of it is loaded where it has none."""
+        if self._remote is None and self.has_server:
+            from holdfast.team.joined import find_joined
+            from holdfast.team.remote import RemoteTeam
+
+            joined = find_joined(self.settings)
+            if joined is not None:
+                self._remote = RemoteTeam(joined)
+        return self._remote
 
     def workstreams(self, folder: str, *, share: bool | None = None) -> WorkstreamService:
         """Context in the repository of a folder; `share` is what a program sets the flag to."""
@@ -190,7 +236,7 @@ class App:
         stored = await self.scope.memories.recall(
             query, namespace=namespace, category=category, **limits
         )
-        if worktree is None or namespace or category or not is_sqlite(self.settings.database):
+        if worktree is None or namespace or category or not self._has_notes:
             return stored
         import os
 
@@ -204,12 +250,24 @@ class App:
         masked = client_memory.mask_matches(noted, Mask(self.settings.home))
         return client_memory.merge_matches(stored, masked, **limits)
 
+    @property
+    def _has_notes(self) -> bool:
+        """Clients keep their own memory on this machine, for the developer whose it is."""
+        return self.is_at_home and is_sqlite(self.settings.database)
+
+    def _load_rules(self) -> Sequence[str]:
+        """What the person of this machine pinned; rules of others are on their machines."""
+        if not self.is_at_home:
+            return ()
+        from holdfast.ground.user_settings import load_user_settings
+
+        return load_user_settings(self.settings.home).pinned_rules
+
     def bundles(self, work: WorkstreamService | None) -> BundleService:
         """What an agent receives about that repository; without one, what sessions know."""
         from holdfast.bundles.service import BundleService
         from holdfast.clients import text_limit
         from holdfast.ground.fence import fence_key
-        from holdfast.ground.user_settings import load_user_settings
         from holdfast.storage.enrolment import Enrolment
         from holdfast.usecases.observing import observe
         from holdfast.usecases.session_status import is_running
@@ -220,13 +278,13 @@ class App:
             scope.sessions,
             load=work.load if work else _load_nothing,
             recall=scope.memories.recall,
-            recall_notes=_recall_notes if is_sqlite(self.settings.database) else None,
+            recall_notes=_recall_notes if self._has_notes else None,
             native_ids=work.list_client_sessions if work else None,
-            rules=load_user_settings(self.settings.home).pinned_rules,
+            rules=self._load_rules(),
             text_limit=text_limit,
             fence_key=fence_key(self.settings.home),
             is_running=lambda session: is_running(self.settings.home, session),
-            may_look=Enrolment(self.settings.home).has_agreed,
+            may_look=Enrolment(self.settings.home).has_agreed if self.is_at_home else _never,
             observe=observe,
         )
 
@@ -319,6 +377,10 @@ class App:
             lambda tx: capture.store_record(InTransaction("sqlite", tx), owner, record),
             seconds=0.0,
         )
+
+
+def _never(worktree: str) -> bool:
+    return False
 
 
 async def _load_nothing(phase: str, workstream_id: str | None) -> JudgedContext:

@@ -131,6 +131,7 @@ We stop here. Record what the next session will need, with the tools of the MCP 
 1. `conversation` `pause` with a `summary` of at most three sentences.
 2. `session` `update_state`: `current_task`, `next_steps`, `blockers`; `null` removes what is old.
 3. `repo_context`, where notes are on: `decide` with `because`, `checklist` for open steps.
+4. If `covibe_session` is offered: `publish_context` with what the team needs to know.
 
 Do not claim what was not checked, and do not end the session. Then confirm what was saved, and
 that `/{RESUME}` continues it.

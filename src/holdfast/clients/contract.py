@@ -60,6 +60,11 @@ if TYPE_CHECKING:
 
 # Together they fit into one line of the spool (4 MiB, 64 levels), where accepted input waits.
 CONTENT_BYTES = 2_500_000
+# The tools of the team exchange, in whatever way a client names them, how its fences begin, and
+# one of what every command has that reads it.
+TEAM_TOOLS = ("covibe_session", "covibe_team", "covibe_coordination")
+OPENING = "[untrusted text "
+SIGNS = ("holdfast", "/api/", "/mcp", "/coordination")
 INPUT_BYTES = 500_000
 INPUT_DEPTH = 50
 KEY_CHARS = 200
@@ -89,6 +94,9 @@ REWOUND, RESTORED = "rewound", "restored"
 LEFT_OUT = "left_out"
 # In the place of an event's type, where a hook reports a change of its session and no event.
 SESSION_RESUMED, SESSION_ENDED = "session_resumed", "session_ended"
+
+
+TEAM = "team: "  # how a notice begins that is about teammates
 
 
 class HookEvent:
@@ -314,7 +322,9 @@ def reply_in_common(event_name: str, text: str, notice: str = "", offer: str = "
     whole = "\n\n".join(filter(None, (text, notice, offer)))
     output = {"hookEventName": event_name, "additionalContext": whole}
     shown = f"Holdfast handed over {len(whole):,} characters about earlier work (holdfast why)"
-    if not text and not notice:
+    if not text and notice.startswith(TEAM):
+        shown = "Holdfast reminded the agent of what others do (holdfast why)"
+    elif not text and not notice:
         shown = "Holdfast: all is kept; the conversation's folder is not up to date (holdfast why)"
     elif not text:
         shown = "Holdfast reminded the agent of an earlier decision (holdfast why)"
@@ -377,6 +387,13 @@ def as_text(value: object) -> str:
         return json.dumps(value, ensure_ascii=False)
     except RecursionError:
         return "[nested too deep to be kept]"
+
+
+def may_hold_shared(content: str, parts: Mapping[str, Any]) -> bool:
+    """Whether what a tool answered is looked at for what teammates share; most is not."""
+    tool, given = parts.get("tool"), as_text(parts.get("input"))
+    is_of_team = isinstance(tool, str) and tool.endswith(TEAM_TOOLS)
+    return is_of_team or OPENING in content or any(sign in given for sign in SIGNS)
 
 
 def _make_event_id(

@@ -21,7 +21,8 @@ PATHS = ("file_path", "filePath", "notebook_path", "path")
 OLD, NEW = ("old_string", "oldString"), ("new_string", "newString", "new_source")
 WHOLE = ("content",)
 PATCHES = ("command", "patchText", "patch", "input")
-BEGIN, ADD, UPDATE, MOVE = "*** Begin Patch", "*** Add File: ", "*** Update File: ", "*** Move to: "
+BEGIN = "*** Begin Patch"
+FILE = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
 
 def list_edits(payload: Mapping[str, Any]) -> list[RawEdit]:
@@ -74,11 +75,13 @@ def _find_text(given: Mapping[str, Any], names: tuple[str, ...], most: int) -> s
 
 
 def _read_patch(patch: str) -> Iterator[RawEdit]:
-    """Its files, each with the lines around a change as well: they say what is a comment."""
+    """Its files, each with the lines around a change as well: they say what is a comment. One that
+    is deleted, or moved to another place, has none.
+    """
     path, old, new = "", [], []  # type: str, list[str], list[str]
     for line in patch.split("\n"):
-        if line.startswith((ADD, UPDATE, MOVE)):
-            if path and (old or new):
+        if line.startswith(FILE):
+            if path:
                 yield path, "\n".join(old), "\n".join(new)
                 old, new = [], []
             path = line.partition(": ")[2].strip()

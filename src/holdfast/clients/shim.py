@@ -29,8 +29,15 @@ from holdfast.ground import files
 
 PROGRAM = "holdfast"
 SHIM_BYTES = 64 << 10
-# What decides whose data it is and where; a password is not written anywhere.
-CARRIED = ("HOLDFAST_DEVELOPER", "HOLDFAST_HOME", "HOLDFAST_WORKSPACE")
+# What decides whose data it is and where.
+# Not the token of a team's server: it stands in no file but its own.
+CARRIED = (
+    "HOLDFAST_DATABASE",
+    "HOLDFAST_DEVELOPER",
+    "HOLDFAST_HOME",
+    "HOLDFAST_SERVER",
+    "HOLDFAST_WORKSPACE",
+)
 _SETTING = """\
 [ -n "${name}" ] || {name}={value}
 export {name}

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 import os
 
-from holdfast.clients.contract import CALL, PROMPT, SESSION_ENDED, SESSION_RESUMED
+from holdfast.clients.contract import (
+    CALL,
+    PROMPT,
+    SESSION_ENDED,
+    SESSION_RESUMED,
+    may_hold_shared,
+)
 from holdfast.ground import ids
+from holdfast.ground import light_json as json
 from holdfast.ground.masking import Mask
 from holdfast.ground.settings import Owner
 from holdfast.sessions import rules
@@ -36,7 +43,9 @@ NEWS_BYTES = 1 << 18  # of a transcript that are looked through before a prompt
 UNASKED = "unasked"
 FLAG, SETTINGS = "SHARED_CONTEXT_ENABLED", "settings.json"
 SETTINGS_BYTES = 1 << 20
+EXCHANGE_MARK = "exchange"  # a file in the data folder: developers here have used the exchange
 CONVERSATION_KEY = '"conversation"'  # of a session's metadata, as JSON has it
+_TEAM_FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "team", "store.py")
 OWNER_FIELDS = ("workspace_id", "developer_id", "user_id")
 OWNER_SETTINGS = {"HOLDFAST_WORKSPACE", "HOLDFAST_DEVELOPER"}
 
@@ -113,13 +122,68 @@ def may_share(home: str) -> bool:
     """As far as a glance tells; the flag itself is read where notes are."""
     if os.environ.get(FLAG):
         return True
+    return b'"shared_context"' in _read_own_settings(home)
+
+
+def _read_own_settings(home: str) -> bytes:
+    """Empty where there are none, or none that can be read: what is wrong is said by commands."""
     try:
         from holdfast.ground import files
 
-        data = files.find_bytes(os.path.join(home, SETTINGS), max_bytes=SETTINGS_BYTES)
-    except Exception:  # what is wrong with it is said by commands
-        return False
-    return data is not None and b'"shared_context"' in data
+        return files.find_bytes(os.path.join(home, SETTINGS), max_bytes=SETTINGS_BYTES) or b""
+    except Exception:
+        return b""
+
+
+def may_exchange(settings: Settings) -> bool:
+    """Whether the team exchange is on, as far as that is known without the store."""
+    chosen = find_exchange_choice(settings)
+    if chosen is not None:
+        return chosen
+    return os.path.exists(os.path.join(settings.home, EXCHANGE_MARK))
+
+
+def find_exchange_choice(settings: Settings) -> bool | None:
+    """What the person has chosen; None where they never did. What cannot be read is a no."""
+    data = _read_own_settings(settings.home)
+    if b'"team"' in data:
+        try:
+            chosen = json.loads(data).get("team")
+        except Exception:
+            return False
+        if chosen is not None:
+            return chosen is True
+    return True if settings.is_named or has_server(settings) else None
+
+
+def has_server(settings: Settings) -> bool:
+    """Whether this machine may have joined a server, as far as a glance tells."""
+    return bool(settings.server) or b'"server"' in _read_own_settings(settings.home)
+
+
+async def look_for_exchange(app: App) -> bool:
+    """The same at the start of a session, when the store is asked where the person chose nothing.
+
+    The answer is kept in a mark, so that the hooks of this session need not ask.
+    """
+    if find_exchange_choice(app.settings) is not None:
+        return may_exchange(app.settings)
+    from holdfast.storage.queries import Room
+
+    owner = app.settings.owner
+    query = Room("team", _TEAM_FILE)["find_exchange"]
+    [(is_used,)] = await app.database.read(query, owner.workspace_id, owner.developer_id)
+    if bool(is_used) != may_exchange(app.settings):
+        _mark_exchange(app.settings.home, is_used=bool(is_used))
+    return bool(is_used)
+
+
+def _mark_exchange(home: str, *, is_used: bool) -> None:
+    path = os.path.join(home, EXCHANGE_MARK)
+    if is_used:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    else:
+        os.unlink(path)
 
 
 async def is_known(app: App, origin: HookOrigin) -> bool:
@@ -169,6 +233,7 @@ def make_record(
     """
     worktree = locate_worktree(event.cwd)
     mask = Mask(settings.home)
+    content, parts = leave_out_shared(event.event_type, event.content, event.parts)
     store = None
     if "HOLDFAST_DATABASE" not in unknown:
         store = mark_store(settings.database, settings.home)
@@ -183,8 +248,8 @@ def make_record(
             "id": event.event_id,
             "type": event.event_type,
             "role": event.role,
-            "content": mask.mask_text(event.content),
-            "parts": mask.mask_value(event.parts),
+            "content": mask.mask_text(content),
+            "parts": mask.mask_value(parts),
             "mark": _make_mark(event),
         },
     }
@@ -355,6 +420,17 @@ async def mark_rewound(
 
 
 # --- what is kept of an event ---------------------------------------------------------------------
+
+
+def leave_out_shared(
+    event_type: str, content: str, parts: dict[str, Any] | None
+) -> tuple[str, dict[str, Any] | None]:
+    """What is stored of an event, without what teammates share."""
+    if event_type != "tool_result" or not may_hold_shared(content, parts or {}):
+        return content, parts
+    from holdfast.usecases import withholding  # few tools answer with words of others
+
+    return withholding.withhold(content, parts or {})
 
 
 def _make_mark(event: HookEvent) -> list[str] | None:

@@ -42,7 +42,8 @@ NEW_WINDOWS = (STARTED_ANEW, "clear", "fork", COMPACTED)
 async def hand_over(
     app: App, client: Client, origin: HookOrigin, payload: Mapping[str, Any]
 ) -> str | None:
-    """The text for the model of a window that has none yet; None where there is nothing to say.
+    """The text for the model of a window that has none yet, empty where there is nothing to say;
+    None for any other window.
 
     The window is taken first, also where there is nothing to say: where a hook is set up twice,
     both processes ask at once, and a session that is resumed needs no text about itself. A process
@@ -79,7 +80,7 @@ async def hand_over(
         phase = continuation.PLANNING
     text = await continuation.make_document(app, worktree, phase=phase, kept=kept or (), **about)
     await _finish_window(store, native)
-    return text or None
+    return text
 
 
 def _take_promise(

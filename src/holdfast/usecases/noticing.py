@@ -205,7 +205,7 @@ def list_edits(payload: Mapping[str, Any], cwd: str, worktree: str) -> list[Edit
 
     edits = []
     for path, old, new in list_raw_edits(payload):
-        inside = _find_inside(path, cwd, worktree)
+        inside = find_inside(path, cwd, worktree)
         if inside is None:
             continue
         before = _read_file(os.path.join(worktree, inside)) if old is None else old
@@ -218,7 +218,7 @@ def list_edits(payload: Mapping[str, Any], cwd: str, worktree: str) -> list[Edit
     return edits
 
 
-def _find_inside(path: str, cwd: str, worktree: str) -> str | None:
+def find_inside(path: str, cwd: str, worktree: str) -> str | None:
     """From the top of the tree; None for what is elsewhere, or in git's own folder."""
     try:
         real = os.path.realpath(os.path.join(cwd, path))

@@ -25,7 +25,7 @@ from holdfast.clients.setup import (
 )
 from holdfast.errors import HoldfastError
 from holdfast.ground.frozen import dataclass, field, replace
-from holdfast.ground.settings import Settings, load_settings
+from holdfast.ground.settings import Settings, has_password, load_settings
 from holdfast.ground.tokens import tokens_of
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.sessions import rules
@@ -186,9 +186,19 @@ def check_clients(
     return probing.check_clients(found, places, home, report)
 
 
+def list_carried(plan: SetupPlan) -> list[str]:
+    """Which of our variables what a client starts is told, whatever environment it gets."""
+    settings = _list_settings(plan)
+    return [name for name in shim.CARRIED if settings.get(name)]
+
+
 def _list_settings(plan: SetupPlan) -> dict[str, str]:
-    """Ours of this environment, and a data folder that does not follow from HOME alone."""
+    """Ours of this environment, and a data folder that does not follow from HOME alone. A password
+    is not written anywhere.
+    """
     settings = dict(plan.place.environment)
+    if has_password(settings.get("HOLDFAST_DATABASE", "")):
+        del settings["HOLDFAST_DATABASE"]
     settings.pop("HOLDFAST_HOME", None)
     if plan.home != load_settings({"HOME": plan.place.user_folder}).home:
         settings["HOLDFAST_HOME"] = plan.home

@@ -11,6 +11,7 @@ the only one that runs there. Where it could be several, or one that runs no mor
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.clients import find_client, list_clients
@@ -21,6 +22,7 @@ from holdfast.sessions.model import make_session
 from holdfast.storage.off_sessions import OffSessions
 from holdfast.storage.processes import Processes
 from holdfast.usecases import catching_up, transcripts
+from holdfast.usecases.capture import may_exchange
 from holdfast.usecases.errors import (
     NOTHING_STORED,
     ClientSessionNotNamedError,
@@ -70,7 +72,11 @@ def find_native(app: App, native_id: str) -> Native | None:
 async def _switch_off(app: App, native: Native) -> SwitchedSession:
     OffSessions(app.settings.home).add(*native)
     await app.scope.session_store.hide_session(*native)
-    return await _describe(app, native)
+    switched = await _describe(app, native)
+    if switched.session is not None and may_exchange(app.settings):
+        with suppress(HoldfastError):  # at a server that does not answer it fades in minutes
+            await app.scope.team.end_presence(switched.session.id)
+    return switched
 
 
 async def _switch_on(app: App, native: Native, worktree: str) -> SwitchedSession:

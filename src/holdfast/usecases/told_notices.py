@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from holdfast.clients import find_client
-from holdfast.clients.contract import PROMPT
+from holdfast.clients.contract import PROMPT, START
 from holdfast.conversations import offering
 from holdfast.ground import clock
 from holdfast.ground.frozen import asdict, dataclass
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from holdfast.app import App
 
 SHOWN = 20
+NAMED = {START: "start", PROMPT: "prompt"}  # every other hook that tells something is at an edit
 REASONS = {
     model.FILE: "it names the file {term}",
     model.SYMBOL: "it names {term}",
@@ -26,6 +27,8 @@ REASONS = {
     model.NEW_DEPENDENCY: "{term} is a new dependency",
     model.COMMAND: "it is about the command {term}",
     model.WORDS: "it is about {term}",
+    model.OVERLAP: "a teammate or another session works on {term}",
+    model.HANDOFF: "a handoff was offered to the user",
     offering.PAUSE: "the user seemed to stop",
     offering.REMINDER: "{term} requests were not saved",
 }
@@ -37,7 +40,7 @@ class ExplainedNotice:
     client: str
     native_id: str
     session_id: str | None  # ours, where something of that session was stored
-    moment: str  # prompt or edit
+    moment: str  # start, prompt or edit
     entry: str
     kind: str
     why: str
@@ -80,5 +83,5 @@ async def _explain(app: App, line: dict[str, Any], texts: dict[str, str]) -> Exp
 
 def _name_moment(client: str, hook: str) -> str:
     known = find_client(client)
-    is_prompt = known is not None and known.MOMENTS.get(hook) == PROMPT
-    return "prompt" if is_prompt else "edit"
+    kind = known.MOMENTS.get(hook) if known is not None else None
+    return NAMED.get(kind or "", "edit")

@@ -499,7 +499,8 @@ def _list_changed(event: CheckedEvent) -> list[tuple[list[str], bool]]:
 def _make_event(session: CapturedSession, owner: tuple[str, str], record: Record) -> CheckedEvent:
     owned_id = _name_record(session, owner, record.key)
     mask = Mask(session.home)
-    content, parts = mask.mask_text(record.content), mask.mask_value(record.parts)
+    content, parts = capture.leave_out_shared(record.event_type, record.content, record.parts)
+    content, parts = mask.mask_text(content), mask.mask_value(parts)
     for name in (REWOUND, RESTORED):
         if parts and parts.get(name):
             parts[name] = [_name_record(session, owner, key) for key in parts[name]]
