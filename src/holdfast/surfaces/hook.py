@@ -16,6 +16,7 @@ import time
 
 from holdfast.clients import find_client
 from holdfast.clients.contract import (
+    CALL,
     CHECK_ID,
     COMPACTED,
     CONTENT_BYTES,
@@ -43,7 +44,8 @@ from holdfast.usecases import capture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from types import ModuleType
     from typing import Any
 
     from holdfast.app import App
@@ -63,11 +65,12 @@ TEXT_SECONDS = 8.0  # for the document to continue from; clients wait for ten
 GIT_SECONDS = 4.0  # of which, for git
 INDEX_SECONDS = 1.5  # for new indexes of notices; the plugin of OpenCode waits for two
 OFFER_SECONDS = 1.0
+TEAM_SECONDS = 1.5  # for the block about the team, and for what it is shown at the end of a turn
+BRIEF_TEAM_SECONDS = 0.4  # at an edit or a prompt
 PAUSE_SECONDS = 6.0
-BETWEEN = "\n\n"  # a notice and an offer
+BETWEEN = "\n\n"
 # How a request begins that begins a conversation, as each client has it.
 CONVERSATION_COMMANDS = ("/workspace.", "$workspace-", "Conversation of type ", "<!-- Written by h")
-SHORTEST_SECONDS = 0.001  # of a limit: none at all would be no limit
 DRAIN_LIMIT = 100
 READING = (START, PROMPT, TURN_END, SUBAGENT_END, END)  # moments at which transcripts are read
 
@@ -169,22 +172,28 @@ def take_payload(
     notice = ""
     if capture.may_notice(settings.home, moment):
         notice = _make_notice(settings, moment, event)
+    if _is_edit(moment) and capture.may_exchange(settings):
+        notice = _add_notice(notice, lambda room: _tell_edit(settings, moment, room))
     if records or event_name in (client.TEXT_EVENT, *_list_reading(client)):
-        text, offer = _take_records(settings, moment, event, records, notice)
-        return text, notice, offer
+        return _take_records(settings, moment, event, records, notice)
     return "", notice, ""
+
+
+def _is_edit(moment: HookMoment) -> bool:
+    is_call = moment.kind == CALL
+    return is_call and moment.payload.get("tool_name") in moment.client.EDIT_TOOLS
 
 
 def _make_notice(settings: Settings, moment: HookMoment, event: HookEvent | None) -> str:
     """An agent rather goes on without it than waits for it."""
+    from holdfast.ground.alarm import Alarm
     from holdfast.usecases import noticing
 
     deadline = time.monotonic() + INDEX_SECONDS
 
     def make_within(make: Callable[[], NoticeIndex]) -> NoticeIndex | None:
-        seconds = max(SHORTEST_SECONDS, deadline - time.monotonic())
         try:
-            with _Limit(seconds):
+            with Alarm(deadline - time.monotonic()):
                 return make()
         except Exception as error:
             _log_failure(error, moment.client.NAME)
@@ -218,18 +227,17 @@ def _take_records(
     event: HookEvent | None,
     records: Sequence[dict[str, Any]],
     notice: str,
-) -> tuple[str, str]:
-    """Returns the document, and an offer."""
+) -> Handed:
     from holdfast.app import App  # not where a hook has nothing to do
 
     if not is_sqlite(settings.database):
         _silence()
     client, event_name = moment.client, moment.event_name
     payload, origin = moment.payload, moment.origin
-    text = offer = ""
+    text, offer = None, ""
     with App(settings, wait_seconds=WAIT_SECONDS) as app:
         if not os.path.isdir(origin.cwd) and not _has_consent(app, origin):
-            return "", ""
+            return "", notice, ""
         can_store = True
         if event_name in _list_reading(client):
             can_store = _read_transcripts(app, client, event_name, payload, origin)
@@ -237,6 +245,8 @@ def _take_records(
         if is_asked and os.path.isdir(origin.cwd):
             # Before a request is stored: it is about what came before it.
             text = _make_text(app, client, origin, payload)
+        if can_store:
+            text, notice = _look_at_team(app, moment, text, notice)
         if moment.kind == PROMPT and event is not None and can_store:
             can_store, offer = _offer_save(app, moment, event, notice)
         if can_store:
@@ -244,19 +254,24 @@ def _take_records(
         else:  # a person has waited for the store once
             for record in records:
                 app.spool.add(record)
+    handed = text or "", notice, offer
     if app.left_behind:
-        _leave_at_once(client, event_name, (text, notice, offer))
-    return text, offer
+        _leave_at_once(client, event_name, handed)
+    return handed
 
 
 def _store_records(app: App, moment: HookMoment, records: Sequence[dict[str, Any]]) -> None:
     if moment.kind == END:
         _pause_as_asked(app, moment)
+        if _has_server(app):  # as long as the session is found by its client's own id
+            _ask_team(app, moment, lambda team: team.end_session(app, moment))
     for record in records:
         _store_or_spool(app, record)
         _begin_conversation(app, moment.origin, record)
     if moment.kind == TURN_END and app.is_opened:  # else there is nothing new
         _pause_as_asked(app, moment)
+        if capture.may_exchange(app.settings):
+            _ask_team(app, moment, lambda team: team.end_turn(app, moment))
 
 
 def _offer_save(app: App, moment: HookMoment, event: HookEvent, notice: str) -> tuple[bool, str]:
@@ -264,7 +279,7 @@ def _offer_save(app: App, moment: HookMoment, event: HookEvent, notice: str) -> 
     try:
         if not app.run(capture.may_have_conversation(app, moment.origin)):
             return True, ""
-        from holdfast.notices.wording import NOTICE_CHARS
+        from holdfast.notices.model import NOTICE_CHARS
         from holdfast.usecases import offering
 
         room = NOTICE_CHARS - (len(notice) + len(BETWEEN) if notice else 0)
@@ -273,6 +288,118 @@ def _offer_save(app: App, moment: HookMoment, event: HookEvent, notice: str) -> 
     except Exception as error:
         _log_failure(error, moment.client.NAME)
         return not isinstance(error, Unavailable), ""
+
+
+# --- the team -------------------------------------------------------------------------------------
+
+
+def _look_at_team(
+    app: App, moment: HookMoment, text: str | None, notice: str
+) -> tuple[str | None, str]:
+    """The document and the notice, with what the team adds. While the exchange is off, nothing of
+    the team is loaded.
+    """
+    if moment.kind == START and _look_for_exchange(app, moment):
+        return _begin_in_team(app, moment, text), notice
+    if moment.kind != PROMPT or not capture.may_exchange(app.settings):
+        return text, notice
+    if text is not None:
+        text = _begin_in_team(app, moment, text)
+    return text, _add_notice(notice, lambda room: _tell_offers(app, moment, room))
+
+
+def _look_for_exchange(app: App, moment: HookMoment) -> bool:
+    try:
+        return app.run(capture.look_for_exchange(app), BRIEF_TEAM_SECONDS)
+    except Exception as error:
+        _log_failure(error, moment.client.NAME)
+        return False
+
+
+def _begin_in_team(app: App, moment: HookMoment, text: str | None) -> str | None:
+    """The document with the block about the team, where a window takes one."""
+    if text is None:
+        _ask_team(app, moment, lambda team: team.begin(app, moment))
+        return None
+    document = text
+
+    def fits(block: str) -> bool:
+        whole = _join(document, block)
+        chars = len(whole.encode()) if moment.client.COUNTS_BYTES else len(whole)
+        limit = moment.client.TEXT_CHARS
+        return limit is None or chars <= limit
+
+    block = _ask_team(app, moment, lambda team: team.begin(app, moment, fits))
+    return _join(document, block)
+
+
+def _tell_offers(app: App, moment: HookMoment, room: int) -> str:
+    return _ask_team(app, moment, lambda team: team.tell_offers(app, moment, room))
+
+
+def _tell_edit(settings: Settings, moment: HookMoment, room: int) -> str:
+    from holdfast.app import App
+
+    if not capture.has_server(settings):
+        from holdfast.usecases import team_at_hooks
+
+        if not team_at_hooks.has_store(settings):
+            return ""
+    if not is_sqlite(settings.database):
+        _silence()
+    try:
+        with App(settings, wait_seconds=BRIEF_TEAM_SECONDS) as app:
+            return _ask_team(app, moment, lambda team: team.tell_edit(app, moment, room))
+    except Exception as error:
+        _log_failure(error, moment.client.NAME)
+        return ""
+
+
+def _ask_team(
+    app: App, moment: HookMoment, verb: Callable[[ModuleType], Coroutine[Any, Any, str]]
+) -> str:
+    """An agent rather goes on without it than waits for it."""
+    is_brief = moment.kind in (CALL, PROMPT) and moment.event_name != moment.client.TEXT_EVENT
+    seconds = BRIEF_TEAM_SECONDS if is_brief else TEAM_SECONDS
+    try:
+        from holdfast.ground.alarm import Alarm
+
+        team = _find_team(app)
+        with Alarm(seconds):
+            return app.run(verb(team), seconds)
+    except Exception as error:
+        _log_failure(error, moment.client.NAME)
+        return ""
+
+
+def _has_server(app: App) -> bool:
+    """In this store a session that ends takes with it what it shows; a server has to be told."""
+    return app.has_server and capture.may_exchange(app.settings)
+
+
+def _find_team(app: App) -> ModuleType:
+    """That of the server which this machine has joined, else that of this store."""
+    if app.has_server:
+        from holdfast.usecases import remote_at_hooks
+
+        return remote_at_hooks
+    from holdfast.usecases import team_at_hooks
+
+    return team_at_hooks
+
+
+def _add_notice(notice: str, tell: Callable[[int], str]) -> str:
+    from holdfast.notices.model import NOTICE_CHARS
+
+    room = NOTICE_CHARS - (len(notice) + 1 if notice else 0)
+    return "\n".join(filter(None, (notice, tell(room))))
+
+
+def _join(*texts: str) -> str:
+    return BETWEEN.join(filter(None, texts))
+
+
+# --- what is asked of a conversation --------------------------------------------------------------
 
 
 def _pause_as_asked(app: App, moment: HookMoment) -> None:
@@ -286,11 +413,12 @@ def _pause_as_asked(app: App, moment: HookMoment) -> None:
         asked_at = app.run(stopping.find_stop(app, moment.origin))
         if asked_at is None:
             return
+        from holdfast.ground.alarm import Alarm
         from holdfast.ground.git_process import TimeLimit
         from holdfast.usecases import conversing
 
         pause = conversing.pause_as_asked(app, moment.origin, asked_at, is_end=is_end)
-        with _Limit(PAUSE_SECONDS), TimeLimit(GIT_SECONDS):
+        with Alarm(PAUSE_SECONDS), TimeLimit(GIT_SECONDS):
             app.run(pause, PAUSE_SECONDS)
     except Exception as error:
         _log_failure(error, client.NAME)
@@ -411,42 +539,20 @@ def _read_at(
     app.run(turn, seconds)
 
 
-def _make_text(app: App, client: Client, origin: HookOrigin, payload: dict[str, Any]) -> str:
+def _make_text(app: App, client: Client, origin: HookOrigin, payload: dict[str, Any]) -> str | None:
     """An agent rather goes on without our text than waits for it; and rather with a text that has
-    nothing of git than without one.
+    nothing of git than without one. None for a window that takes none now.
     """
+    from holdfast.ground.alarm import Alarm
     from holdfast.ground.git_process import TimeLimit
     from holdfast.usecases import handing_over
 
     try:
-        with _Limit(TEXT_SECONDS), TimeLimit(GIT_SECONDS):
-            text = app.run(handing_over.hand_over(app, client, origin, payload), TEXT_SECONDS)
-        return text or ""
+        with Alarm(TEXT_SECONDS), TimeLimit(GIT_SECONDS):
+            return app.run(handing_over.hand_over(app, client, origin, payload), TEXT_SECONDS)
     except Exception as error:
         _log_failure(error, client.NAME)
-        return ""
-
-
-class _Limit:
-    """Stops what takes longer, wherever it is."""
-
-    def __init__(self, seconds: float):
-        self.seconds = seconds
-
-    def __enter__(self) -> None:
-        import signal
-
-        def give_up(number: int, frame: object) -> None:
-            raise TimeoutError
-
-        self.before = signal.signal(signal.SIGALRM, give_up)
-        signal.setitimer(signal.ITIMER_REAL, self.seconds)
-
-    def __exit__(self, *_: object) -> None:
-        import signal
-
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, self.before)
+        return None
 
 
 def _leave_mark(

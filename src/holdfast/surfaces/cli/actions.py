@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from holdfast.errors import Action
 
 COMMANDS = {
+    "admin.token.list": ("holdfast admin token list HANDLE", "{} shows the ids."),
+    "admin.workspace.add": ("holdfast admin workspace add {workspace}", "{} adds it."),
     "bundle.show": ("holdfast bundle show", "{} builds a bundle and its receipt."),
     "context.clear": ("holdfast context set NAME", "{} without items clears one."),
     "context.show": ("holdfast context show", "{} lists them."),
@@ -45,6 +47,14 @@ COMMANDS = {
     "program.install": ("pipx install holdfast", "Install it as a command: {}."),
     "proof.list": ("holdfast workstream show --json", "{} lists the last ones."),
     "prove": ("holdfast prove -- COMMAND", "Prove it with {}."),
+    "prune.confirmed": (
+        "holdfast admin prune --before {before} --yes",
+        "Add --yes to erase without a question: {}.",
+    ),
+    "publish.confirmed": (
+        "holdfast team publish {selection}",
+        "Add --yes to publish without a question: {}.",
+    ),
     "repository.name": (
         "SHARED_CONTEXT_ENABLED=true holdfast workstream show",
         "{} prints this repository's name.",
@@ -78,6 +88,13 @@ COMMANDS = {
     ),
     "sqlite.upgrade": ("pip install --upgrade apsw", "Install it with {}."),
     "status": ("holdfast status", "{} counts what waits until then."),
+    "team.cancel": ("holdfast team cancel {handoff_id}", "{} withdraws the offer."),
+    "team.claim": ("holdfast team claim {paths} --reason REASON", "{} claims them again."),
+    "team.contexts": ("holdfast team contexts --history", "{} shows the ids of yours."),
+    "team.join": ("holdfast team join {server}", "{} does it."),
+    "team.leave": ("holdfast team leave", "{} does it."),
+    "team.state": ("holdfast team state", "{} shows who and what can be seen."),
+    "team.visibility": ("holdfast team visibility {visibility}", "{} changes that."),
     "upgrade": ("pipx upgrade holdfast", "Upgrade Holdfast: {}."),
     "workstream.show": ("holdfast workstream show", "{} shows it as it is now."),
     "workstream.other": (
@@ -115,11 +132,12 @@ def _format_sentence(action: Action) -> str:
 
 def _format_command(action: Action) -> str:
     command, _ = COMMANDS[action.verb]
-    words = {name: _quote(name, str(value)) for name, value in action.arguments.items()}
+    words = {name: _quote(name, value) for name, value in action.arguments.items()}
     return command.format(**words)
 
 
-def _quote(name: str, value: str) -> str:
+def _quote(name: str, value: object) -> str:
     if name in NOT_QUOTED:
-        return value
-    return shlex.quote(value)
+        return str(value)
+    words = value if isinstance(value, tuple) else (value,)
+    return shlex.join(map(str, words))

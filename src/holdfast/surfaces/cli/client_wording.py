@@ -14,6 +14,7 @@ from holdfast.clients.installation import ConfigChange
 from holdfast.clients.probing import ClientCheck, FoundClient, HookCheck, Report
 from holdfast.clients.setup import SetupPlace
 from holdfast.ground.frozen import asdict
+from holdfast.ground.settings import has_password
 from holdfast.ground.text import cut, plural
 from holdfast.surfaces.cli.running import wants_json
 from holdfast.usecases import setting_up
@@ -22,6 +23,11 @@ from holdfast.usecases.switching import SwitchedSession
 
 DIFF_CHARS = 160  # a settings file may be one line, with secrets of its owner in it
 NOT_SEEN = "not seen yet"
+PASSWORD = (
+    "HOLDFAST_DATABASE has a password, so it is not written down, and a client that starts "
+    "programs without your environment (Codex) would use the file in the data folder. Put the "
+    "password into ~/.pgpass, leave it out of HOLDFAST_DATABASE, and run `holdfast init` again"
+)
 
 
 def shorten_path(path: str) -> str:
@@ -172,6 +178,11 @@ def describe_server_problems(checks: Iterable[ClientCheck], place: SetupPlace) -
         return []
     problem = probing.find_server_problem(place)
     return [f"The tools of Holdfast do not start: {problem}"] if problem else []
+
+
+def describe_password(place: SetupPlace) -> list[str]:
+    """That what some clients start would use another store."""
+    return [PASSWORD] if has_password(place.environment.get("HOLDFAST_DATABASE", "")) else []
 
 
 def describe_left(checks: Iterable[ClientCheck]) -> list[str]:

@@ -1,20 +1,25 @@
-"""The question before something that cannot be undone."""
+"""The question before something that cannot be undone, or that others will see."""
 
 from __future__ import annotations
 
 import click
 
 from holdfast.errors import Action
-from holdfast.surfaces.cli.errors import NobodyAnsweredError
+from holdfast.surfaces.cli.errors import UNCHANGED, DeclinedError, NobodyAnsweredError
 
 
-def confirm(question: str, confirmed: Action) -> None:
-    """Go on after a yes. `confirmed` does the same without a question, where nobody answers."""
+def confirm(
+    question: str, confirmed: Action, *, default: bool = False, left_undone: str = UNCHANGED
+) -> None:
+    """Go on after a yes; `left_undone` is what is printed after a no. `confirmed` does the same
+    without a question, where nobody answers.
+    """
     try:
-        click.confirm(question, abort=True, err=True)
+        is_wanted = click.confirm(question, default=default, err=True)
     except click.Abort as error:
-        if error.__context__:  # the line of the question was not ended
-            click.echo(err=True)
-        if not isinstance(error.__context__, EOFError):  # a no, or Ctrl-C
+        click.echo(err=True)  # the line of the question was not ended
+        if not isinstance(error.__context__, EOFError):  # Ctrl-C
             raise
         raise NobodyAnsweredError(confirmed) from None
+    if not is_wanted:
+        raise DeclinedError(left_undone)

@@ -13,6 +13,7 @@ from holdfast.ground.text import cut, plural, term_safe
 from holdfast.sessions.model import Session
 from holdfast.surfaces.cli.confirming import confirm
 from holdfast.surfaces.cli.running import Group, Output, here, prints, run_write, wants_json
+from holdfast.surfaces.cli.terminal import is_terminal
 from holdfast.usecases import conversing, resuming, sharing
 from holdfast.usecases.which_session import Caller, find_session_to_read
 
@@ -215,7 +216,7 @@ def _ask_where(app: App, worktree: str) -> None:
     repository = sharing.find_repository_name(worktree)
     if repository is None or sharing.find_switch(home, repository, conversing.SWITCH) is not None:
         return
-    if wants_json() or not sys.stdin.isatty():
+    if wants_json() or not is_terminal(sys.stdin):
         return
     is_in = click.confirm(IN_REPOSITORY, default=False, err=True)
     sharing.set_switch(home, repository, conversing.SWITCH, is_on=is_in)

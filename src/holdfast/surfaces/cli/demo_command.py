@@ -22,13 +22,14 @@ from typing import Any
 import click
 
 from holdfast.errors import ExtraMissingError, HoldfastError
-from holdfast.ground.frozen import dataclass
+from holdfast.ground.frozen import dataclass, replace
 from holdfast.ground.text import term_safe
 from holdfast.surfaces.cli.demo_transcript import SESSION
 from holdfast.surfaces.cli.errors import StoppedError
 from holdfast.surfaces.cli.running import Command, Output, show
 
 LINE_CHARS = 74
+DEVELOPER = "demo"
 ACKNOWLEDGED = 40  # before the kill
 GIT_SETTINGS = ("user.name=Demo", "user.email=demo@example.org", "init.defaultBranch=main")
 WRITER = """
@@ -78,11 +79,21 @@ class Stage:
 
     folder: str
     quiet: bool
+    developer: str = DEVELOPER
+    place: str = "payouts"
 
     @property
     def repository(self) -> str:
         """Where the story keeps its code, once there is any."""
-        return os.path.join(self.folder, "payouts")
+        return os.path.join(self.folder, self.place)
+
+    def turn_to(self, developer: str, place: str) -> Stage:
+        """The same story on the screen of another developer."""
+        return replace(self, developer=developer, place=place)
+
+    @property
+    def _who(self) -> str:
+        return "" if self.developer == DEVELOPER else f"{self.developer} "
 
     def say(self, text: str, **style: Any) -> None:
         if not self.quiet:
@@ -94,7 +105,7 @@ class Stage:
     def run(self, *arguments: str, expect: int = 0, folder: str = "") -> dict[str, Any]:
         """One real command; shown as typed, answered as JSON."""
         typed = shlex.join(("holdfast", *arguments))
-        self._show_typed("$", typed)
+        self._show_typed(f"{self._who}$", typed)
         done = self._start(_with_json(arguments), None, folder)
         answer: dict[str, Any] = json.loads(done.stdout)
         if done.returncode != expect:
@@ -106,7 +117,8 @@ class Stage:
 
         Returns what its model would read.
         """
-        self.say(f"  {client} → holdfast hook {client} {event}   [replayed]", fg="cyan")
+        shown = f"{self._who}{client} → holdfast hook {client} {event}   [replayed]"
+        self.say(f"  {shown}", fg="cyan")
         full = {
             "hook_event_name": event,
             "cwd": self.repository,
@@ -120,8 +132,8 @@ class Stage:
         return text
 
     def call_tool(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """One call to a real `holdfast mcp` process, over its pipes."""
-        self._show_typed("agent →", f"{name} {json.dumps(arguments)}")
+        """What one call to a real `holdfast mcp` process answers, over its pipes."""
+        self._show_typed(f"{self._who}agent →", f"{name} {json.dumps(arguments)}")
         client = {
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -138,7 +150,7 @@ class Stage:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # what it prints at a Ctrl-C is not part of the story
             text=True,
-            cwd=self.folder,
+            cwd=self.repository if os.path.isdir(self.repository) else self.folder,
             env=self._environment(),
         ) as server:
             assert server.stdin is not None
@@ -149,8 +161,8 @@ class Stage:
             answers = map(json.loads, server.stdout)
             answer: dict[str, Any] = next(found for found in answers if found.get("id") == 2)
             server.stdin.close()
-        structured: dict[str, Any] = answer["result"]["structuredContent"]
-        return structured
+        result: dict[str, Any] = answer["result"]
+        return result
 
     def serve(self) -> int:
         """The console on this store, in the foreground."""
@@ -233,7 +245,7 @@ class Stage:
         }
         return kept | {
             "HOLDFAST_HOME": os.path.join(self.folder, "home"),
-            "HOLDFAST_DEVELOPER": "demo",
+            "HOLDFAST_DEVELOPER": self.developer,
             "XDG_RUNTIME_DIR": self.folder,
             "TMPDIR": self.folder,
             "SHARED_CONTEXT_ENABLED": "true",

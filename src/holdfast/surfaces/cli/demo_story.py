@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 LINE_CHARS = 74
 STORY = "A webhook has to be retried, and must never pay twice."
 WORK = "webhook retry"
+COLLEAGUE, HIDDEN, NOBODY = "dev-b", "dev-c", "no-such-one"
+BLOCKER = "Redis streams: ops will not run another one"
 CODE = """def schedule(attempt):
     return 30 * 2**attempt
 
@@ -59,6 +61,8 @@ def play(stage: Stage) -> dict[str, Any]:
     wednesday(stage)
     thursday(stage)
     friday(stage)
+    saturday(stage)
+    sunday(stage)
     return check_everything(stage, session, resumed)
 
 
@@ -111,12 +115,12 @@ def wednesday(stage: Stage) -> None:
         stage.note("left out: it needs the package's extra, pip install '.[mcp]'")
         return
     file = os.path.join(stage.repository, "retry.py")
-    answer = stage.call_tool(
-        "set_relevant_context", setName="files", items=[file], mode="merge", session_id=WORK
+    answer = _call(
+        stage, "set_relevant_context", setName="files", items=[file], mode="merge", session_id=WORK
     )
     added = _list_names(answer["data"]["added"])
     stage.note(f"{answer['status']}: added {added}")
-    answer = stage.call_tool("get_relevant_context", session_id=WORK)
+    answer = _call(stage, "get_relevant_context", session_id=WORK)
     for name, items in answer["data"]["context"].items():
         stage.note(f"{name}: {_list_names(items)}")
 
@@ -161,6 +165,63 @@ def friday(stage: Stage) -> None:
         stage.note(f"{name:<14} {plural(session['last_sequence'], 'event')}")
 
 
+def saturday(stage: Stage) -> None:
+    stage.chapter("Saturday. Another developer's agent picks up what was published.")
+    if not _has_team_parts(stage):
+        return
+    published = _run_in_repository(stage, "publish", "--blocker", BLOCKER, "--yes")["context"]
+    files = len(published["files_touched"])
+    stage.note(f"drafted by code: {published['title']!r}, {plural(files, 'file')}")
+    claim = _run_in_repository(stage, "team", "claim", "retry.py", "--reason", "off by one")
+    stage.git(stage.folder, "clone", "--quiet", stage.place, COLLEAGUE)
+    colleague = stage.turn_to(COLLEAGUE, COLLEAGUE)
+    _note_text(stage, _replay_for(colleague, "SessionStart", source="startup"))
+    _replay_for(colleague, "UserPromptSubmit", prompt="Go on with the retry.")
+    fetched = colleague.call_tool("covibe_session", operation="get_context", developer="demo")
+    _, mark, words = fetched["content"][0]["text"].partition("[untrusted text")
+    _note_text(stage, f"{mark}{words}")
+    patch = f"*** Begin Patch\n*** Update File: {colleague.repository}/retry.py\n*** End Patch\n"
+    edit = {"tool_name": "apply_patch", "tool_input": {"command": patch}}
+    _note_text(stage, _replay_for(colleague, "PreToolUse", **edit))
+    _run_in_repository(stage, "team", "handoff", claim["claim"]["id"], "--to", COLLEAGUE)
+    _note_text(stage, _replay_for(colleague, "UserPromptSubmit", prompt="What comes next?"))
+    [offered] = _call(colleague, "covibe_team", operation="state")["data"]["handoffs"]
+    answer = {"operation": "accept", "handoff_id": offered["id"]}
+    accepted = _call(colleague, "covibe_coordination", **answer)["data"]["handoff"]
+    stage.note(f"{accepted['status']}: the claim is {COLLEAGUE}'s now")
+
+
+def sunday(stage: Stage) -> None:
+    stage.chapter("Sunday. One who is private answers as one who does not exist.")
+    if not _has_team_parts(stage):
+        return
+    hidden = stage.turn_to(HIDDEN, COLLEAGUE)
+    _run_in_repository(hidden, "team", "visibility", "private")
+    _run_in_repository(hidden, "publish", "--yes")
+    for handle in (HIDDEN, NOBODY):
+        refused = _run_in_repository(stage, "team", "contexts", handle, expect=3)
+        _note_refusal(stage, refused)
+    state = _run_in_repository(stage, "team", "state")
+    handles = [each["handle"] for each in state["developers"]]
+    stage.note(f"developers: {', '.join(handles)}")
+
+
+def _has_team_parts(stage: Stage) -> bool:
+    if shutil.which("git") is not None and find_spec("mcp") is not None:
+        return True
+    stage.note("left out: it needs git, and the package's extra, pip install '.[mcp]'")
+    return False
+
+
+def _replay_for(colleague: Stage, event: str, **payload: Any) -> str:
+    return colleague.replay("codex", event, session_id="demo-team", turn_id="t1", **payload)
+
+
+def _call(stage: Stage, name: str, **arguments: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = stage.call_tool(name, **arguments)["structuredContent"]
+    return answer
+
+
 def _play_turn(
     stage: Stage, transcript: Transcript, turn: Turn, number: int, *, has_agent: bool = False
 ) -> None:
@@ -202,7 +263,7 @@ def _note_work(stage: Stage) -> None:
 
 
 def _run_in_repository(stage: Stage, *arguments: str, expect: int = 0) -> dict[str, Any]:
-    return stage.run(*arguments, expect=expect, folder="payouts")
+    return stage.run(*arguments, expect=expect, folder=stage.place)
 
 
 def _note_text(stage: Stage, text: str) -> None:

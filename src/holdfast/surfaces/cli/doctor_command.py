@@ -24,6 +24,7 @@ from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Command, Output, answers, here, wants_json
 from holdfast.surfaces.mcp import offer
 from holdfast.usecases import setting_up
+from holdfast.usecases.exchange import look_at_server
 from holdfast.usecases.setting_up import MissingClient
 
 NOT_SET_UP = "No client is set up. Run `holdfast init` in a repository."
@@ -34,6 +35,7 @@ WELL, PARTLY_WELL = "All is well.", "What is set up works."
 MOVED = "{} was set up with {}; started without it, it has nothing of Holdfast."
 NEWER = "{} is newer than what Holdfast was checked with."
 WAITING = "{} could not be stored yet. The next hook tries again; `holdfast status` counts them."
+NOT_SENT = "{} not sent to the team's server yet; `holdfast team state` lists them."
 PROBE, PROBE_BYTES = ".holdfast-doctor", 1 << 16
 STORE_SECONDS = 2.0
 
@@ -97,6 +99,7 @@ def _describe(found: Diagnosis, place: SetupPlace) -> Iterator[str]:
 
 def diagnose(settings: Settings, place: SetupPlace) -> Diagnosis:
     problems = [*_find_home_problems(settings.home), *_find_store_problems(settings)]
+    problems += _find_server_problems(settings)
     installed = setting_up.list_installed_clients(settings.home)
     in_project = setting_up.check_project(settings.home, place)
     if not installed and not in_project:
@@ -156,6 +159,19 @@ def _find_store_problems(settings: Settings) -> Iterator[str]:
         yield WAITING.format(plural(waiting, "event"))
 
 
+def _find_server_problems(settings: Settings) -> Iterator[str]:
+    """Whether the team's server takes the token of this machine, where it has joined one."""
+    try:
+        with App(settings) as app:
+            state = look_at_server(app)
+    except HoldfastError:  # the settings, which are reported as a problem of the data folder
+        return
+    if state is not None and state.problem:
+        yield state.problem
+    if state is not None and state.waiting:
+        yield NOT_SENT.format(plural(len(state.waiting), "change"))
+
+
 def _find_client_problems(
     home: str, name: str, client: FoundClient | None, place: SetupPlace
 ) -> list[str]:
@@ -185,6 +201,7 @@ def _list_notes(
             moved = setting_up.describe_moved(settings.home, client.name, place)
             yield MOVED.format(client.title, moved or "none of the variables that are set now")
     yield from (NEWER.format(client.describe()) for client in usable if client.is_newer)
+    yield from words.describe_password(place)
     failure = hook.find_last_failure(settings.home)
     if failure:
         yield wording.describe_hook_failure(failure)

@@ -14,8 +14,9 @@ from holdfast.errors import HoldfastError
 from holdfast.ground.settings import Settings, hide_password, is_sqlite, load_settings
 from holdfast.ground.text import term_safe
 from holdfast.surfaces.cli import client_wording as words
-from holdfast.surfaces.cli.errors import UnconfirmedError
+from holdfast.surfaces.cli.errors import UNCHANGED, DeclinedError, UnconfirmedError
 from holdfast.surfaces.cli.running import Command, Output, answers, here, wants_json
+from holdfast.surfaces.cli.terminal import is_terminal
 from holdfast.surfaces.mcp import offer
 from holdfast.usecases import setting_up, sharing
 from holdfast.usecases.setting_up import ClientPlan, SetupPlan, SetupResult
@@ -29,6 +30,7 @@ NOTHING_SHARED = (
     "`holdfast init` sets it up for you"
 )
 TWICE = "{} has the hooks in your user settings too, so here each of them fires twice"
+CARRIED = "What clients start uses {} of this terminal"
 NO_MODEL = "Model calls made by Holdfast: 0"
 LOOKING = "Looking for the agent programs of this machine …"
 WRITING = "Writing, then trying whether each client reaches Holdfast …"
@@ -97,13 +99,13 @@ def command(
 
 
 def _ask(plan: SetupPlan, about: str, shared_context: bool | None) -> bool | None:
-    if wants_json() or not sys.stdin.isatty():
+    if wants_json() or not is_terminal(sys.stdin):
         raise UnconfirmedError
     click.echo(term_safe(about), err=True)
     if shared_context is None and _can_share(plan):
         shared_context = _ask_or_show_diff(plan, f"{NOTES} [y/N]", "n") or None
     if not _ask_or_show_diff(plan, "Apply? [Y/n/d]", "y"):
-        raise click.Abort
+        raise DeclinedError(UNCHANGED)
     return shared_context
 
 
@@ -163,6 +165,9 @@ def _describe_plan(plan: SetupPlan, settings: Settings, *, is_asked: bool) -> st
     if plan.approving:
         lines.append(APPROVED.format(words.join_names(plan.approving)))
     lines.append(f"{_describe_data(settings)} {NO_MODEL}")
+    carried = setting_up.list_carried(plan)
+    if carried:
+        lines.append(CARRIED.format(words.join_names(carried)))
     return "\n".join(lines)
 
 
@@ -202,6 +207,7 @@ def _list_notes(plan: SetupPlan) -> list[str]:
     ]
     notes += [NEWER.format(c.client.describe()) for c in plan.usable if c.client.is_newer]
     notes += plan.settings_problems
+    notes += words.describe_password(plan.place)
     if plan.in_project:
         notes += [NOTHING_SHARED.format(c.client.title) for c in plan.usable if not c.edits]
         notes += [TWICE.format(title) for title in _list_wired_twice(plan)]

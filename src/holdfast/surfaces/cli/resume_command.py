@@ -14,13 +14,16 @@ from holdfast.conversations.errors import AmbiguousConversationError
 from holdfast.conversations.resuming import describe_age
 from holdfast.ground import clock
 from holdfast.ground.text import cut, plural, term_safe
+from holdfast.surfaces.cli.errors import DeclinedError
 from holdfast.surfaces.cli.running import Command, Output, here, prints, wants_json
+from holdfast.surfaces.cli.terminal import is_terminal
 from holdfast.usecases import opening, resuming, setting_up
 from holdfast.usecases.catching_up import catch_up_for_reader
 from holdfast.usecases.opening import Start
 from holdfast.usecases.resuming import Resumable, Resume
 
 NOTHING = "Nothing to resume here yet: no agent has worked in this working tree."
+NOT_RESUMED = "Nothing was resumed."
 PICK = "Number, words to search, or q"
 NO_HOOKS = (
     "{} is not set up, so nothing hands the text over: `holdfast init --client {}` sets it up."
@@ -95,7 +98,7 @@ def _show_list(listed: list[Resumable], otherwise: str, notes: list[str]) -> Out
 
 def _choose(app: App, worktree: str, query: str) -> Resumable | None:
     """By words, else by a person who is shown a list; None where there is nothing."""
-    is_asked = sys.stdin.isatty() and sys.stderr.isatty() and not wants_json()
+    is_asked = is_terminal(sys.stdin, sys.stderr) and not wants_json()
     if not query:
         known = app.run(resuming.list_resumables(app, worktree))
         if not known or not is_asked:
@@ -119,7 +122,7 @@ def _pick(app: App, worktree: str, known: list[Resumable]) -> Resumable:
             click.echo(f"     {len(shown) - SHOWN} more; type words to find them", err=True)
         typed = click.prompt(PICK, default="1", err=True).strip()
         if typed == "q":
-            raise click.Abort
+            raise DeclinedError(NOT_RESUMED)
         if typed.isdecimal() and 1 <= int(typed) <= len(shown[:SHOWN]):
             chosen = shown[int(typed) - 1]
             preview = app.run(resuming.prepare(app, worktree, chosen, None, is_preview=True)).text
@@ -146,7 +149,7 @@ def _confirm() -> bool:
         err=True,
     )
     if typed == "q":
-        raise click.Abort
+        raise DeclinedError(NOT_RESUMED)
     return typed == "y"
 
 
@@ -168,8 +171,7 @@ def _open(app: App, start: Start, resume: Resume) -> Output:
         warning = NO_HOOKS.format(title, start.client.NAME)
         return Output(data, "\n".join([*lines, said, "", resume.text]), [warning, *notes])
     opening.promise(app.settings.home, start)
-    is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if wants_json() or not is_terminal:
+    if wants_json() or not is_terminal(sys.stdin, sys.stdout):
         return Output(data, "\n".join([*lines, f"{said} Within ten minutes, type:", typed]), notes)
     click.echo(term_safe("\n".join([*notes, *lines, f"{said} Opening …"])), err=True)
     _become(start)

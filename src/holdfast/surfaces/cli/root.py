@@ -22,6 +22,8 @@ COMMANDS = {
     "bundle": "Show what an agent receives, rebuild and compare it",
     "resume": "Go on with earlier work, in any client",
     "handoff": "Show what whoever continues here is handed",
+    "team": "Show others what you work on, and see what they do",
+    "publish": "Publish what you work on, drafted from git and notes",
     "why": "Explain the last bundle: source, verdict, what was cut",
     "round": "Collect the views of four roles on one topic, in turn",
     "memory": "Remember statements and recall them by a question",
@@ -35,13 +37,13 @@ COMMANDS = {
     "import": "Import what another program has stored",
     "serve": "Serve the API and the console on this machine",
     "mcp": "Serve an agent program over stdio",
-    "admin": "Migrate the store",
+    "admin": "Migrate the store, let people in, and audit the exchange",
     "hook": "Take an event from an agent program",
     "completion": "Print the completion script of a shell",
     "help": "Show this, or everything with `help all`",
 }
 # What a person needs; the rest is found by those who look for it.
-SHORT = ("init", "resume", "why", "status", "off", "doctor", "help")
+SHORT = ("init", "resume", "why", "status", "publish", "off", "doctor", "help")
 ALSO = "Also: on, uninstall, demo, serve; `holdfast help all` shows every command"
 HIDDEN = ("merge-context",)  # what other programs call, and no person types
 

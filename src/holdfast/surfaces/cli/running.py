@@ -28,13 +28,14 @@ from holdfast.scope import Scope
 from holdfast.sessions.errors import SessionNotFoundError
 from holdfast.sessions.model import Session
 from holdfast.surfaces.cli.actions import advise, word_actions
+from holdfast.surfaces.cli.errors import UNCHANGED, DeclinedError
 from holdfast.write import Effect, Request, write
 
 R = TypeVar("R")
 
 PROGRAM = "holdfast"
 REPORT_IT = "Tell us what you ran, and this line."
-ABORTED = "Nothing was changed."
+ERROR = "Error: "
 ABORTED_LATER = "Stopped. What was done before that stays."
 ID_CHARACTERS = frozenset("0123456789abcdef-")
 SHORTEST_BEGINNING = 8
@@ -299,6 +300,8 @@ def run(command: click.Command, arguments: list[str]) -> int:
     try:
         result = command.main(arguments, prog_name=PROGRAM, standalone_mode=False, obj=mode)
         return result if isinstance(result, int) else 0
+    except DeclinedError as error:
+        return _fail(error.code, error.message, [], 1, as_json=mode.for_json, label="")
     except HoldfastError as error:
         return _refuse(error, as_json=mode.for_json)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -307,7 +310,7 @@ def run(command: click.Command, arguments: list[str]) -> int:
     except click.UsageError as error:
         return _refuse_usage(error, as_json=asks_for_json)
     except click.Abort as error:
-        message = ABORTED_LATER if error.__cause__ else ABORTED
+        message = ABORTED_LATER if error.__cause__ else UNCHANGED
         return _fail("aborted", message, [], 1, as_json=mode.for_json)
     except OSError as error:
         is_stdout = error.filename is None  # then nothing can be printed there
@@ -382,11 +385,17 @@ def describe_error(error: HoldfastError) -> dict[str, Any]:
 
 
 def _fail(
-    code: str, message: str, next_actions: Sequence[str], exit_code: int, *, as_json: bool
+    code: str,
+    message: str,
+    next_actions: Sequence[str],
+    exit_code: int,
+    *,
+    as_json: bool,
+    label: str = ERROR,
 ) -> int:
     if as_json:
         data = {"code": code, "message": message, "next_actions": list(next_actions)}
         click.echo(format_json(data))
     else:
-        click.echo(click.style("Error: ", fg="red") + term_safe(message), err=True)
+        click.echo(click.style(label, fg="red") + term_safe(message), err=True)
     return exit_code

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import click
 
 from holdfast.errors import ExtraMissingError, InvalidValueError
-from holdfast.ground.settings import load_settings
+from holdfast.ground.settings import load_server_names, load_settings
 from holdfast.surfaces.cli.running import Command, Output, show
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ def command(context: click.Context, host: str, port: int, roots: tuple[str, ...]
 
     shown = roots or (".",)
     folders = [_check_folder(root) for root in shown]
-    place = Place(host, port, folders)
+    place = Place(host, port, folders, load_server_names())
     as_json: bool = context.meta["json"]
 
     def announce(started: ServerAddress) -> None:

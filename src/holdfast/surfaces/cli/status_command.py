@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -16,11 +17,18 @@ from holdfast.storage.accounting import Accounting, Waiting
 from holdfast.storage.enrolment import Enrolment
 from holdfast.surfaces import hook
 from holdfast.surfaces.cli import client_wording as words
+from holdfast.surfaces.cli import team_wording as team_words
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Command, Output, describe_error, here, prints
 from holdfast.surfaces.mcp import offer
 from holdfast.usecases import setting_up, switching, transcripts
 from holdfast.usecases.errors import SwitchableSession
+from holdfast.usecases.exchange import (
+    OwnPart,
+    count_own_part,
+    is_exchange_on,
+    look_at_server,
+)
 from holdfast.usecases.setting_up import ClientUse
 
 SHOWN_OFF = 3
@@ -61,12 +69,27 @@ def command(app: App) -> Output:
     off = _list_sessions_off(app)
     lines += _describe_off(off)
     data["off_sessions"] = [asdict(session) for session in off]
+    state = look_at_server(app)
+    data["team_server"] = state.to_dict() if state else None
+    lines += [team_words.describe_server(state)] if state else []
+    part = None if state and state.problem else _find_own_part(app)
+    data["team"] = team_words.own_part_to_dict(part) if part else None
+    lines += [team_words.describe_own_part(part)] if part else []
     if failure:
         lines.append(f"Hooks      {wording.describe_hook_failure(failure)}")
     lines += [f"Hooks      {_describe_ignored(client, name)}" for client, name in ignored]
     warnings = _list_warnings(app, accounts)
+    warnings += team_words.describe_refused(state.refused) if state else []
     exit_code = 5 if accounts.lost or accounts.dropped else 0
     return Output(data, "\n".join(lines), warnings, exit_code=exit_code)
+
+
+def _find_own_part(app: App) -> OwnPart | None:
+    """None where the exchange is off, or its settings cannot be read; a note says that."""
+    with suppress(HoldfastError):
+        if app.run(is_exchange_on(app)):
+            return app.run(count_own_part(app.scope))
+    return None
 
 
 def _list_sessions_off(app: App) -> list[SwitchableSession]:

@@ -16,6 +16,7 @@ from holdfast.usecases.told_notices import ExplainedNotice, explain_notices
 
 LINE_CHARS = 100
 ELSEWHERE = "No bundle was made in this checkout yet; this is the last one of all."
+MOMENTS = {"start": "at the start", "prompt": "at a prompt", "edit": "at an edit"}
 
 
 @click.command("why", cls=Command)
@@ -46,7 +47,7 @@ def _describe_notices(notices: list[ExplainedNotice]) -> str:
 def _describe_notice(notice: ExplainedNotice) -> str:
     text = _shorten(notice.text or "(no longer noted here)")
     session = notice.session_id or notice.native_id
-    where = f"at a{'n' if notice.moment == 'edit' else ''} {notice.moment} in {notice.client}"
+    where = f"{MOMENTS[notice.moment]} in {notice.client}"
     return (
         f"  {notice.entry} {notice.kind}: {text}\n"
         f"      {notice.at:%Y-%m-%d %H:%MZ} {where}, session {session}: {notice.why}"

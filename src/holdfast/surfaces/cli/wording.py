@@ -24,6 +24,7 @@ from holdfast.sessions.requests import CLIENT, find_summary, name_speaker
 from holdfast.sessions.status import SessionStatus
 from holdfast.storage.accounting import Waiting
 from holdfast.storage.spool import Elsewhere, Unreadable
+from holdfast.surfaces.cli.terminal import is_terminal
 
 LINE_CHARS = 132  # where no terminal says how wide it is
 LEAST_WIDTH, LEAST_CHARS = 80, 16
@@ -85,7 +86,7 @@ def find_width() -> int:
 
 def find_columns() -> int:
     """Of the terminal; what goes elsewhere has the length that lines of a log have."""
-    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+    if not is_terminal(sys.stdout) and "COLUMNS" not in os.environ:
         return LINE_CHARS
     return shutil.get_terminal_size((LINE_CHARS, 24)).columns
 

@@ -7,7 +7,8 @@ policy of the server forbids it, so that a stored text that looks like a page st
 
 from __future__ import annotations
 
+from holdfast.surfaces.console.here import Consoles
 from holdfast.surfaces.console.pages import make_console
 from holdfast.surfaces.console.shell import STATIC
 
-__all__ = ["STATIC", "make_console"]
+__all__ = ["STATIC", "Consoles", "make_console"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -10,10 +10,8 @@ from holdfast.conversations.model import STATUSES
 from holdfast.conversations.rules import check_status
 from holdfast.errors import NoWorkingTreeError
 from holdfast.surfaces.console import conversation_view
+from holdfast.surfaces.console.here import Console, ConsoleHere
 from holdfast.surfaces.console.links import conversation_link
-
-if TYPE_CHECKING:
-    from holdfast.surfaces.console.pages import Console
 
 WORDS_CHARS = 1_000  # beyond what is looked for; only to stop reading
 LABEL = 200
@@ -26,24 +24,22 @@ Label = Annotated[str, Query(max_length=LABEL)]
 Count = Annotated[int, Query(ge=1)]
 
 
-def add_conversations(router: APIRouter, console: Console) -> None:
-    _add_pages(router, console)
-    _add_list(router, console)
+def add_conversations(router: APIRouter) -> None:
+    _add_pages(router)
+    _add_list(router)
 
 
-def _add_pages(router: APIRouter, console: Console) -> None:
-    shell = console.shell
-
+def _add_pages(router: APIRouter) -> None:
     @router.get("/conversations")
     async def show_conversations(
-        request: Request, q: Words = "", status: Label = "", older: Label = ""
+        request: Request, console: ConsoleHere, q: Words = "", status: Label = "", older: Label = ""
     ) -> Response:
         """The search and the cards, and beside them the first of them."""
         worktree = console.app.served_worktree
         if worktree is None:
             absence: dict[str, Any] = {"title": "No working tree here", "message": NO_FILES}
             absence |= {"advice": ("holdfast serve",), **await console.load_strip()}
-            return shell.render("no_conversations.html", request, **absence)
+            return console.shell.render("no_conversations.html", request, **absence)
         values = await _load_list(console, worktree, q, status, older)
         found = values["found"].cards
         values |= {"preview": None, "selected": "", "is_list": True}
@@ -52,11 +48,12 @@ def _add_pages(router: APIRouter, console: Console) -> None:
             preview = await conversation_view.load_preview(console.app, worktree, chosen)
             values |= {"preview": preview, "selected": chosen}
         strip = await console.load_strip()
-        return shell.render("conversations.html", request, **values, **strip)
+        return console.shell.render("conversations.html", request, **values, **strip)
 
     @router.get("/conversations/{date}/{name}")
     async def show_conversation(
         request: Request,
+        console: ConsoleHere,
         date: str,
         name: str,
         q: Words = "",
@@ -69,13 +66,14 @@ def _add_pages(router: APIRouter, console: Console) -> None:
         values = await _load_list(console, worktree, q, status, older)
         values |= {"preview": preview, "selected": chosen, "is_list": False}
         strip = await console.load_strip()
-        return shell.render("conversations.html", request, **values, **strip)
+        return console.shell.render("conversations.html", request, **values, **strip)
 
 
-def _add_list(router: APIRouter, console: Console) -> None:
+def _add_list(router: APIRouter) -> None:
     @router.get("/console/conversations")
     async def show_cards(
         request: Request,
+        console: ConsoleHere,
         q: Words = "",
         status: Label = "",
         older: Label = "",
@@ -95,7 +93,9 @@ def _add_list(router: APIRouter, console: Console) -> None:
         return answer
 
     @router.get("/console/conversations/files")
-    async def show_files(request: Request, id_: Annotated[str, Query(alias="id")]) -> Response:
+    async def show_files(
+        request: Request, console: ConsoleHere, id_: Annotated[str, Query(alias="id")]
+    ) -> Response:
         """How many files of one have changed, for its card."""
         worktree = _get_worktree(console)
         files = await conversation_view.count_files(console.app, worktree, id_)

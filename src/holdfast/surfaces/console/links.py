@@ -17,6 +17,7 @@ from holdfast.ground.text import term_safe
 from holdfast.sessions.context_sets import as_applet
 
 EDITOR, DIFF = "text-editor", "git-diff"
+COORDINATION = "coordination"
 LINK_CHARS = 2000
 OWN_PARAMS = ("applet", "session", "line")
 _NOT_IN_LINKS = compile_later(r"[\s\\<>\"'`{}|^]")
@@ -43,15 +44,31 @@ def web_link(text: str) -> str | None:
     return None
 
 
-def editor_link(path: str, session_id: str | None = None, **more: str) -> str:
-    """Where a file opens; the session is named so that the editor can say later what was open."""
-    params = {"applet": EDITOR, "path": path, "session": session_id}
+def editor_link(
+    path: str, session_id: str | None = None, came_from: str | None = None, **more: str
+) -> str:
+    """Where a file opens; the session is named so that the editor can say later what was open.
+
+    `came_from` is a screen to go back to.
+    """
+    params = {"applet": EDITOR, "path": path, "session": session_id, "from": came_from}
     return _console_link({**params, **more})
 
 
-def diff_link(path: str, session_id: str | None = None, since: str | None = None) -> str:
+def diff_link(
+    path: str,
+    session_id: str | None = None,
+    since: str | None = None,
+    came_from: str | None = None,
+) -> str:
     """Where a file is compared with a commit, by default HEAD."""
-    params = {"applet": DIFF, "path": path, "session": session_id, "since": since}
+    params = {
+        "applet": DIFF,
+        "path": path,
+        "session": session_id,
+        "since": since,
+        "from": came_from,
+    }
     return _console_link(params)
 
 
@@ -80,6 +97,18 @@ def work_piece_link(workstream_id: str, phase: str, seen: str) -> str:
     return f"/console/workstreams?{query}"
 
 
+def coordination_link(repo: str = "", person: str = "") -> str:
+    """Where the team is shown, of one repository or one developer."""
+    query = _make_query({"repo": repo or None, "person": person or None})
+    return f"/coordination?{query}" if query else "/coordination"
+
+
+def coordination_piece_link(repo: str, person: str, seen: str) -> str:
+    """Where it is fetched again, unless it is what was seen."""
+    query = _make_query({"repo": repo or None, "person": person or None, "seen": seen})
+    return f"/console/coordination?{query}"
+
+
 def applet_link(items: Sequence[str], session_id: str) -> str:
     """Where a captured applet opens again; no parameter names another applet or session."""
     applet = as_applet(items)
@@ -93,9 +122,11 @@ def applet_link(items: Sequence[str], session_id: str) -> str:
     return f"{link}#L{line}"
 
 
-def line_link(path: str, session_id: str | None, asked: int, target: int) -> str:
+def line_link(
+    path: str, session_id: str | None, asked: int, target: int, came_from: str | None = None
+) -> str:
     """The lines around one of a file, with another of them to look at."""
-    link = editor_link(path, session_id, line=str(asked))
+    link = editor_link(path, session_id, came_from, line=str(asked))
     return f"{link}#L{target}"
 
 

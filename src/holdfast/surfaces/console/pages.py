@@ -8,38 +8,32 @@ so that other requests are answered meanwhile.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from datetime import tzinfo
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
 from starlette.routing import Match
 from starlette.types import Scope
 
-from holdfast.app import App
 from holdfast.errors import HoldfastError, InvalidValueError
 from holdfast.ground import clock
-from holdfast.ground.confined import ConfinedRoot
 from holdfast.ground.errors import FileChangedError
 from holdfast.ground.frozen import dataclass
-from holdfast.sessions.errors import EventNotFoundError, SessionNotFoundError
-from holdfast.sessions.model import Session
-from holdfast.surfaces.console import applet, diff, links, prices, screens, showing, texts
-from holdfast.surfaces.console.card import make_card
+from holdfast.sessions.errors import EventNotFoundError
+from holdfast.surfaces.console import applet, diff, links, screens, showing, texts
 from holdfast.surfaces.console.conversation_pages import add_conversations
-from holdfast.surfaces.console.proving import Prover
-from holdfast.surfaces.console.seen_view import make_seen_view
-from holdfast.surfaces.console.shell import ZONE_COOKIE, Shell
-from holdfast.surfaces.console.stock import Stock
+from holdfast.surfaces.console.coordination_pages import add_coordination, show_coordination
+from holdfast.surfaces.console.here import Console, ConsoleHere, find_console
+from holdfast.surfaces.console.shell import ZONE_COOKIE
 from holdfast.surfaces.console.work_pages import add_work
 from holdfast.surfaces.http import bodies, problems
 from holdfast.surfaces.http.guard import is_person
-from holdfast.usecases.conversation_index import ConversationIndex
-from holdfast.usecases.observing import observe
-from holdfast.usecases.session_status import Busy, find_busy
+from holdfast.surfaces.http.scopes import ScopedRoute
+from holdfast.usecases.exchange import is_exchange_on
 
 # A text of the largest file, with every character of it escaped.
 BODY_BYTES = 8 * applet.MOST_BYTES
@@ -51,108 +45,41 @@ Below = Annotated[str | None, Query(max_length=LABEL)]
 Number = Annotated[int | None, Query(ge=1, lt=1 << 31)]
 
 
-@dataclass(frozen=True)
-class Console:
-    """What the addresses share."""
-
-    app: App
-    roots: tuple[ConfinedRoot, ...]
-    shell: Shell
-    stock: Stock
-    prover: Prover
-    conversations: ConversationIndex
-
-    async def load_strip(self) -> dict[str, Any]:
-        """A page is shown even if the accounts cannot be read; then the strip says so."""
-        try:
-            return {"stock": await self.stock.read()}
-        except HoldfastError:
-            return {"stock": None}
-
-    async def load_prices(self) -> dict[str, Any]:
-        return {"prices": await asyncio.to_thread(prices.load_prices, self.app)}
-
-    async def find_session_id(self, session_id: str) -> str | None:
-        """None for an unknown session: an applet opens without a session too."""
-        try:
-            session = await self.app.scope.sessions.get_session(session_id)
-        except SessionNotFoundError:
-            return None
-        return session.id
-
-    def find_busy(self) -> Busy:
-        return find_busy(self.app.settings.home)
-
-    async def load_detail(self, session: Session, below: int | None) -> dict[str, Any]:
-        sessions = self.app.scope.sessions
-        row, command, timeline, figures, card = await asyncio.gather(
-            screens.load_row(sessions, session, clock.now(), self.find_busy()),
-            screens.find_command(sessions, session),
-            screens.load_timeline(sessions, session.id, below),
-            screens.load_figures(sessions, session),
-            self.load_card(session),
-        )
-        return {
-            "row": row,
-            "command": command,
-            "timeline": timeline,
-            "figures": figures,
-            "is_latest": below is None,
-            **card,
-        }
-
-    async def load_card(self, session: Session) -> dict[str, Any]:
-        """What the session is reminded of, and what code has seen in it."""
-        [digest] = await observe(self.app.scope.sessions, [session])
-        card = await asyncio.to_thread(make_card, session, self.roots)
-        seen = await asyncio.to_thread(make_seen_view, session, digest, self.roots)
-        return {"session": session, "card": card, "seen": seen}
-
-
-def make_console(app: App, roots: Sequence[str]) -> APIRouter:
-    """The router of the console; `roots` are the folders whose files it may show and change."""
-    console = Console(
-        app=app,
-        roots=tuple(ConfinedRoot(root) for root in roots),
-        shell=Shell(app.settings),
-        stock=Stock(app),
-        prover=Prover(app.settings),
-        conversations=ConversationIndex(app),
-    )
-    router = APIRouter(route_class=_make_route_class(console), include_in_schema=False)
-    _add_pages(router, console)
-    _add_events(router, console)
-    _add_lists(router, console)
-    _add_session_pieces(router, console)
-    _add_applet(router, console)
-    add_conversations(router, console)
-    add_work(router, console)
-    _add_nothing(router, console)
+def make_console() -> APIRouter:
+    """The router of the console. Each request is answered for the developer who asks."""
+    router = APIRouter(route_class=ConsoleRoute, include_in_schema=False)
+    _add_pages(router)
+    _add_events(router)
+    _add_lists(router)
+    _add_session_pieces(router)
+    _add_applet(router)
+    add_coordination(router)
+    add_conversations(router)
+    add_work(router)
+    _add_nothing(router)
     return router
 
 
-def _make_route_class(console: Console) -> type[APIRoute]:
+class ConsoleRoute(ScopedRoute):
     """An error becomes a page of ours; for a script it is a problem document."""
 
-    class ConsoleRoute(APIRoute):
-        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            handle = super().get_route_handler()
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
 
-            async def answer(request: Request) -> Response:
-                try:
-                    return await handle(request)
-                except RequestValidationError as error:
-                    problem: HoldfastError = _make_invalid_value(error)
-                except HoldfastError as error:
-                    if request.method not in bodies.READS:
-                        return problems.describe_error(error)
-                    problem = error
-                strip = await console.load_strip()
-                return console.shell.render_problem(request, problem, **strip)
+        async def answer(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError as error:
+                problem: HoldfastError = _make_invalid_value(error)
+            except HoldfastError as error:
+                if request.method not in bodies.READS:
+                    return problems.describe_error(error)
+                problem = error
+            console = find_console(request)
+            strip = await console.load_strip()
+            return console.shell.render_problem(request, problem, **strip)
 
-            return answer
-
-    return ConsoleRoute
+        return answer
 
 
 def _make_invalid_value(error: RequestValidationError) -> InvalidValueError:
@@ -168,21 +95,23 @@ def find_zone(request: Request) -> tzinfo | None:
 # --- pages ----------------------------------------------------------------------------------------
 
 
-def _add_pages(router: APIRouter, console: Console) -> None:
-    sessions, shell = console.app.scope.sessions, console.shell
-
+def _add_pages(router: APIRouter) -> None:
     @router.get("/")
-    async def show_home(request: Request, older: Below = None) -> Response:
-        """The landing page, or an applet that the address names."""
+    async def show_home(request: Request, console: ConsoleHere, older: Below = None) -> Response:
+        """An applet that the address names, or the landing page: the team's, where there is one."""
         if "applet" in request.query_params:
             return await show_applet(console, request)
-        return await show_sessions(request, older)
+        if older is None and await is_exchange_on(console.app):
+            return await show_coordination(console, request)
+        return await show_sessions(request, console, older)
 
     @router.get("/sessions")
-    async def show_sessions(request: Request, older: Below = None) -> Response:
+    async def show_sessions(
+        request: Request, console: ConsoleHere, older: Below = None
+    ) -> Response:
         """The list, and beside it the newest session of the page."""
         found = await screens.load_list(
-            sessions, find_zone(request), older, busy=console.find_busy()
+            console.sessions, find_zone(request), older, busy=console.find_busy()
         )
         values: dict[str, Any] = {"list": found, "older": older, "is_list": True}
         listed = [row.session for day in found.days for row in day.rows]
@@ -194,44 +123,45 @@ def _add_pages(router: APIRouter, console: Console) -> None:
             values |= {"session": None, "selected": ""}
         values |= await console.load_prices()
         strip = await console.load_strip()
-        return shell.render("sessions.html", request, **values, **strip)
+        return console.shell.render("sessions.html", request, **values, **strip)
 
     @router.get("/sessions/{session_id}")
     async def show_session(
         request: Request,
+        console: ConsoleHere,
         session_id: str,
         below: Number = None,
         at: Number = None,
         older: Below = None,
     ) -> Response:
         """The newest turns, those below a number, or those that end with the turn of an event."""
-        session = await sessions.get_session(session_id)
+        session = await console.sessions.get_session(session_id)
         if at is not None:
-            below = await screens.find_page_end(sessions, session.id, at)
+            below = await screens.find_page_end(console.sessions, session.id, at)
         found = await screens.load_list(
-            sessions, find_zone(request), older, busy=console.find_busy()
+            console.sessions, find_zone(request), older, busy=console.find_busy()
         )
         values: dict[str, Any] = {"list": found, "older": older, "is_list": False}
         values |= await console.load_detail(session, below)
         values["selected"] = session.id
         values |= await console.load_prices()
         strip = await console.load_strip()
-        return shell.render("sessions.html", request, **values, **strip)
+        return console.shell.render("sessions.html", request, **values, **strip)
 
 
-def _add_events(router: APIRouter, console: Console) -> None:
-    sessions, shell = console.app.scope.sessions, console.shell
-
+def _add_events(router: APIRouter) -> None:
     @router.get("/console/sessions/{session_id}/events/{sequence}")
-    async def show_event(request: Request, session_id: str, sequence: int) -> Response:
+    async def show_event(
+        request: Request, console: ConsoleHere, session_id: str, sequence: int
+    ) -> Response:
         """One event in full."""
         before = max(sequence, 1) - 1
-        event = await anext(sessions.read_events(session_id, before), None)
+        event = await anext(console.sessions.read_events(session_id, before), None)
         if event is None or event.sequence != sequence:
             raise EventNotFoundError(sequence)
         strip = await console.load_strip()
         values: dict[str, Any] = {"event": event, "session_id": session_id, **strip}
-        return await asyncio.to_thread(shell.render, "event.html", request, **values)
+        return await asyncio.to_thread(console.shell.render, "event.html", request, **values)
 
 
 async def show_applet(console: Console, request: Request) -> Response:
@@ -240,14 +170,29 @@ async def show_applet(console: Console, request: Request) -> Response:
     path = query.get("path", "")
     session_id = await console.find_session_id(query.get("session", ""))
     strip = await console.load_strip()
+    way_back = _find_way_back(query.get("from"))
     values: dict[str, Any] = {"slug": slug, "path": path, "session_id": session_id, **strip}
+    values |= way_back
     if slug not in (links.EDITOR, links.DIFF):
         return console.shell.render("unknown_applet.html", request, 404, **values)
     show = _show_diff if slug == links.DIFF else _show_file
     try:
         return await asyncio.to_thread(show, console, request, path, values)
     except HoldfastError as error:  # here, where it is known which session to go back to
-        return console.shell.render_problem(request, error, session_id=session_id, **strip)
+        return console.shell.render_problem(
+            request, error, session_id=session_id, **way_back, **strip
+        )
+
+
+def _find_way_back(given: str | None) -> dict[str, Any]:
+    """To the screen that an applet was opened from; its links lead on with it."""
+    came_from = given if given == links.COORDINATION else None
+    return {
+        "came_from": came_from,
+        "editor_link": partial(links.editor_link, came_from=came_from),
+        "diff_link": partial(links.diff_link, came_from=came_from),
+        "line_link": partial(links.line_link, came_from=came_from),
+    }
 
 
 def _show_file(console: Console, request: Request, path: str, values: dict[str, Any]) -> Response:
@@ -284,17 +229,16 @@ def _parse_line(given: str) -> int:
 # --- pieces that a page asks for later ------------------------------------------------------------
 
 
-def _add_lists(router: APIRouter, console: Console) -> None:
-    sessions, shell = console.app.scope.sessions, console.shell
-
+def _add_lists(router: APIRouter) -> None:
     @router.get("/console/strip")
-    async def show_strip(request: Request) -> Response:
+    async def show_strip(request: Request, console: ConsoleHere) -> Response:
         strip = await console.load_strip()
-        return shell.render("_strip.html", request, **strip)
+        return console.shell.render("_strip.html", request, **strip)
 
     @router.get("/console/sessions")
     async def show_list(
         request: Request,
+        console: ConsoleHere,
         older: Below = None,
         selected: Annotated[str, Query(max_length=LABEL)] = "",
         count: Annotated[int, Query(ge=1)] = screens.SESSIONS_PER_PAGE,
@@ -302,40 +246,45 @@ def _add_lists(router: APIRouter, console: Console) -> None:
         """More of the list, or all that is shown of it once more."""
         limit = min(count, screens.MOST_SESSIONS)
         found = await screens.load_list(
-            sessions, find_zone(request), older, limit, busy=console.find_busy()
+            console.sessions, find_zone(request), older, limit, busy=console.find_busy()
         )
-        return shell.render("_list.html", request, list=found, older=older, selected=selected)
+        return console.shell.render(
+            "_list.html", request, list=found, older=older, selected=selected
+        )
 
 
-def _add_session_pieces(router: APIRouter, console: Console) -> None:
-    sessions, shell = console.app.scope.sessions, console.shell
-
+def _add_session_pieces(router: APIRouter) -> None:
     @router.get("/console/sessions/{session_id}/head")
-    async def show_head(request: Request, session_id: str) -> Response:
-        session = await sessions.get_session(session_id)
-        row = await screens.load_row(sessions, session, clock.now(), console.find_busy())
-        command = await screens.find_command(sessions, session)
+    async def show_head(request: Request, console: ConsoleHere, session_id: str) -> Response:
+        session = await console.sessions.get_session(session_id)
+        row = await screens.load_row(console.sessions, session, clock.now(), console.find_busy())
+        command = await screens.find_command(console.sessions, session)
         values: dict[str, Any] = {"session": session, "row": row, "command": command}
-        return shell.render("_head.html", request, is_alone=True, **values)
+        return console.shell.render("_head.html", request, is_alone=True, **values)
 
     @router.get("/console/sessions/{session_id}/card")
-    async def show_card(request: Request, session_id: str) -> Response:
-        session = await sessions.get_session(session_id)
+    async def show_card(request: Request, console: ConsoleHere, session_id: str) -> Response:
+        session = await console.sessions.get_session(session_id)
         card = await console.load_card(session)
-        return shell.render("_card.html", request, **card)
+        return console.shell.render("_card.html", request, **card)
 
     @router.get("/console/sessions/{session_id}/turns")
-    async def show_turns(request: Request, session_id: str, below: Number = None) -> Response:
-        session = await sessions.get_session(session_id)
-        timeline = await screens.load_timeline(sessions, session.id, below)
-        return shell.render("_turns.html", request, session=session, timeline=timeline)
+    async def show_turns(
+        request: Request, console: ConsoleHere, session_id: str, below: Number = None
+    ) -> Response:
+        session = await console.sessions.get_session(session_id)
+        timeline = await screens.load_timeline(console.sessions, session.id, below)
+        return console.shell.render("_turns.html", request, session=session, timeline=timeline)
 
     @router.get("/console/sessions/{session_id}/tail")
     async def show_tail(
-        request: Request, session_id: str, after: Annotated[int, Query(ge=0)] = 0
+        request: Request,
+        console: ConsoleHere,
+        session_id: str,
+        after: Annotated[int, Query(ge=0)] = 0,
     ) -> Response:
         """What was added since; 204 if nothing was."""
-        session = await sessions.get_session(session_id)
+        session = await console.sessions.get_session(session_id)
         if session.last_sequence == after and session.ended_at is None:
             return Response(status_code=204)
         detail = await console.load_detail(session, None)
@@ -343,15 +292,15 @@ def _add_session_pieces(router: APIRouter, console: Console) -> None:
         if turns and turns[-1].first > after + 1:
             # More than a page was added, so the browser has to load the page again.
             return Response(headers={"HX-Refresh": "true"})
-        return shell.render("_tail.html", request, after=after, **detail)
+        return console.shell.render("_tail.html", request, after=after, **detail)
 
 
 # --- the applet's file ----------------------------------------------------------------------------
 
 
-def _add_applet(router: APIRouter, console: Console) -> None:
+def _add_applet(router: APIRouter) -> None:
     @router.put("/console/applet/file")
-    async def save_file(request: Request) -> Response:
+    async def save_file(request: Request, console: ConsoleHere) -> Response:
         edit = await _parse_edit(request)
         try:
             copy = await asyncio.to_thread(
@@ -389,16 +338,16 @@ async def _parse_edit(request: Request) -> FileEdit:
 # --- nothing there --------------------------------------------------------------------------------
 
 
-def _add_nothing(router: APIRouter, console: Console) -> None:
+def _add_nothing(router: APIRouter) -> None:
     """Last: a person at an unknown address gets a page with a way back, a program a document."""
 
-    class LastRoute(APIRoute):
+    class LastRoute(ScopedRoute):
         def matches(self, scope: Scope) -> tuple[Match, Scope]:
             if _is_person(scope):
                 return super().matches(scope)
             return (Match.NONE, {})
 
-    async def show_nothing(request: Request) -> Response:
+    async def show_nothing(request: Request, console: ConsoleHere) -> Response:
         words = {"title": "There is nothing here", "message": NOTHING, "advice": ()}
         strip = await console.load_strip()
         return console.shell.render("message.html", request, 404, **words, **strip)

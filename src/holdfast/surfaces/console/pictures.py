@@ -42,6 +42,15 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class HourBar:
+    """One of a row: where it stands, and how high."""
+
+    x: float
+    y: float
+    height: float
+
+
+@dataclass(frozen=True)
 class BarPart:
     """What is to be drawn as a piece of a stacked bar."""
 
@@ -160,6 +169,18 @@ def stack_pieces(parts: Sequence[BarPart], width: int = BAR_WIDTH) -> list[Piece
         pieces.append(Piece(part.kind, part.label, part.count, round(x, 1), drawn_width))
         x += size
     return pieces
+
+
+def make_hour_bars(counts: Sequence[int]) -> list[HourBar]:
+    """One for each hour, also for one in which nothing happened: that is the base line."""
+    step = FIGURE_WIDTH / max(len(counts), 1)
+    top = max(counts, default=0) or 1
+    room = FIGURE_HEIGHT - 2
+    heights = [2 + room * count / top if count else 1.0 for count in counts]
+    return [
+        HourBar(round(number * step, 1), round(FIGURE_HEIGHT - height, 1), round(height, 1))
+        for number, height in enumerate(heights)
+    ]
 
 
 def describe_size(count: int) -> str:

@@ -44,6 +44,12 @@ class RailEntry:
 
 
 RAIL = (
+    RailEntry(
+        "Coordination",
+        "/coordination",
+        "M8.5 7.5a3 3 0 1 0 .01 0M16.5 9.5a2.4 2.4 0 1 0 .01 0M3 19.5c0-3 2.4-5 5.5-5s5.5 2 5.5 5"
+        "M16.5 15.5c2.6 0 4.5 1.6 4.5 4",
+    ),
     RailEntry("Sessions", "/sessions", "M5 5h14M5 10h14M5 15h9M5 20h6"),
     RailEntry(
         "Conversations",
@@ -93,6 +99,8 @@ GLOBALS: dict[str, Any] = {
     "conversation_link": links.conversation_link,
     "work_link": links.work_link,
     "work_piece_link": links.work_piece_link,
+    "coordination_link": links.coordination_link,
+    "coordination_piece_link": links.coordination_piece_link,
     "full_path": links.full_path,
     "short_path": links.short_path,
     "folder_name": links.folder_name,

@@ -148,6 +148,29 @@ def span_text(start: datetime, end: datetime) -> str:
     return f"{seconds} s"
 
 
+def ago_text(at: datetime, now: datetime) -> str:
+    """In the largest unit that there are at least two of: 90 min ago, 3 h ago, 2 days ago."""
+    minutes = int((now - at).total_seconds() // 60)
+    if minutes < 1:
+        return "just now"
+    return f"{_count_units(minutes)} ago"
+
+
+def left_text(at: datetime, now: datetime) -> str:
+    minutes = int((at - now).total_seconds() // 60)
+    if minutes < 1:
+        return "less than 1 min left"
+    return f"{_count_units(minutes)} left"
+
+
+def _count_units(minutes: int) -> str:
+    if minutes >= 2 * 24 * 60:
+        return f"{minutes // (24 * 60)} days"
+    if minutes >= 2 * 60:
+        return f"{minutes // 60} h"
+    return f"{minutes} min"
+
+
 # --- clients and numbers --------------------------------------------------------------------------
 
 

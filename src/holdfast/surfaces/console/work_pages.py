@@ -16,6 +16,7 @@ from holdfast.errors import HoldfastError, InvalidValueError, NoWorkingTreeError
 from holdfast.ground.masking import Mask
 from holdfast.surfaces import memory_wording
 from holdfast.surfaces.console import bundle_view, work_view
+from holdfast.surfaces.console.here import Console, ConsoleHere
 from holdfast.surfaces.console.notes_switch import NotesSwitch, find_switch, find_switch_where_off
 from holdfast.surfaces.http import bodies
 from holdfast.usecases import sharing
@@ -24,7 +25,6 @@ from holdfast.workstreams.errors import NoRepositoryError, ProofNotFoundError, S
 from holdfast.workstreams.service import WorkstreamService
 
 if TYPE_CHECKING:
-    from holdfast.surfaces.console.pages import Console
     from holdfast.workstreams.model import Proof
 
 NAME_CHARS = 1_000  # beyond what a workstream may be called; only to stop reading
@@ -56,23 +56,25 @@ ABSENT: dict[type[HoldfastError], tuple[str, str | None, tuple[str, ...]]] = {
 }
 
 
-def add_work(router: APIRouter, console: Console) -> None:
-    _add_screen(router, console)
-    _add_pieces(router, console)
-    _add_proofs(router, console)
-    _add_switch(router, console)
-    _add_memory(router, console)
+def add_work(router: APIRouter) -> None:
+    _add_screen(router)
+    _add_pieces(router)
+    _add_proofs(router)
+    _add_switch(router)
+    _add_memory(router)
 
 
 # --- the screen -----------------------------------------------------------------------------------
 
 
-def _add_screen(router: APIRouter, console: Console) -> None:
-    shell = console.shell
-
+def _add_screen(router: APIRouter) -> None:
     @router.get("/workstreams")
     async def show_workstreams(
-        request: Request, workstream: Name = "", phase: Phase | None = None, limit: Limit = None
+        request: Request,
+        console: ConsoleHere,
+        workstream: Name = "",
+        phase: Phase | None = None,
+        limit: Limit = None,
     ) -> Response:
         """The notes about the work in this checkout, judged now, and what an agent would get."""
         try:
@@ -86,12 +88,12 @@ def _add_screen(router: APIRouter, console: Console) -> None:
         except tuple(ABSENT) as error:
             words = _describe_absence(console, error)
             strip = await console.load_strip()
-            return shell.render("no_work.html", request, **words, **strip)
+            return console.shell.render("no_work.html", request, **words, **strip)
         picker = _make_picker(workstreams, choices)
         strip = await console.load_strip()
         values = {**picker, **work, **shown, **strip, "proving": console.prover.last}
         values["switch"] = find_switch(console.app.settings.home, is_on=True)
-        return await asyncio.to_thread(shell.render, "workstreams.html", request, **values)
+        return await asyncio.to_thread(console.shell.render, "workstreams.html", request, **values)
 
 
 def _make_picker(
@@ -108,12 +110,11 @@ def _make_picker(
     }
 
 
-def _add_pieces(router: APIRouter, console: Console) -> None:
-    shell = console.shell
-
+def _add_pieces(router: APIRouter) -> None:
     @router.get("/console/workstreams")
     async def show_work(
         request: Request,
+        console: ConsoleHere,
         phase: Phase,
         workstream: Name = "",
         seen: Annotated[str, Query(max_length=20)] = "",
@@ -123,15 +124,19 @@ def _add_pieces(router: APIRouter, console: Console) -> None:
         values = await _load_work(console, workstreams, phase, workstream or None)
         if await asyncio.to_thread(lambda: values["work"].mark) == seen:
             return Response(status_code=204)
-        return await asyncio.to_thread(shell.render, "_work.html", request, **values)
+        return await asyncio.to_thread(console.shell.render, "_work.html", request, **values)
 
     @router.get("/console/workstreams/bundle")
     async def show_bundle(
-        request: Request, phase: Phase, workstream: Name = "", limit: Limit = None
+        request: Request,
+        console: ConsoleHere,
+        phase: Phase,
+        workstream: Name = "",
+        limit: Limit = None,
     ) -> Response:
         workstreams = console.app.served_work()
         values = await _load_bundle(console, workstreams, phase, workstream or None, limit)
-        return await asyncio.to_thread(shell.render, "_bundle.html", request, **values)
+        return await asyncio.to_thread(console.shell.render, "_bundle.html", request, **values)
 
 
 async def _load_work(
@@ -184,10 +189,12 @@ def _describe_absence(console: Console, error: HoldfastError) -> dict[str, Any]:
 # --- proofs ---------------------------------------------------------------------------------------
 
 
-def _add_proofs(router: APIRouter, console: Console) -> None:
+def _add_proofs(router: APIRouter) -> None:
     @router.get("/console/workstreams/proof")
     async def show_proving(
-        request: Request, seen: Annotated[str | None, Query(max_length=100)] = None
+        request: Request,
+        console: ConsoleHere,
+        seen: Annotated[str | None, Query(max_length=100)] = None,
     ) -> Response:
         """The state of the run that was started here, on any page; nothing if it was seen."""
         last = console.prover.last
@@ -197,7 +204,7 @@ def _add_proofs(router: APIRouter, console: Console) -> None:
         return console.shell.render("_proving.html", request, proving=last)
 
     @router.post("/console/workstreams/proof")
-    async def run_proof(request: Request) -> Response:
+    async def run_proof(request: Request, console: ConsoleHere) -> Response:
         """Run a proof of this machine again: the command of the journal, not that of a file."""
         proof_id = await _parse_proof(request)
         workstreams = console.app.served_work()
@@ -236,9 +243,9 @@ async def _read_field(request: Request, name: str) -> Any:
 # --- the switch -----------------------------------------------------------------------------------
 
 
-def _add_switch(router: APIRouter, console: Console) -> None:
+def _add_switch(router: APIRouter) -> None:
     @router.post("/console/workstreams/sharing")
-    async def switch_notes(request: Request) -> Response:
+    async def switch_notes(request: Request, console: ConsoleHere) -> Response:
         """Switch the notes of the served repository on or off, in the person's own settings."""
         is_on = await _read_field(request, "shared_context")
         if not isinstance(is_on, bool):
@@ -260,9 +267,9 @@ def _find_repository_name(folder: str) -> str:
 # --- the clients' own memory ----------------------------------------------------------------------
 
 
-def _add_memory(router: APIRouter, console: Console) -> None:
+def _add_memory(router: APIRouter) -> None:
     @router.get("/console/workstreams/memory")
-    async def show_memory(request: Request) -> Response:
+    async def show_memory(request: Request, console: ConsoleHere) -> Response:
         """What the clients remember themselves about this checkout; also where notes are off."""
         folder = console.app.served_worktree
         if folder is None:

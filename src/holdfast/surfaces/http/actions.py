@@ -14,6 +14,8 @@ from holdfast.errors import Action
 
 ASK = "ask the person who runs this server to "
 ROUTES = {
+    "admin.token.list": ASK + "run `holdfast admin token list HANDLE`",
+    "admin.workspace.add": None,
     "bundle.show": "GET /api/bundle",
     "context.clear": "PATCH /api/sessions/ID with setContext",
     "context.show": "GET /api/sessions/ID",
@@ -36,6 +38,8 @@ ROUTES = {
     "program.install": None,
     "proof.list": "GET /api/workstreams",
     "prove": None,
+    "prune.confirmed": None,
+    "publish.confirmed": None,
     "repository.name": None,
     "resume.list": "GET /api/conversations",
     "resume.print": None,
@@ -60,6 +64,13 @@ ROUTES = {
     "shared_context.try": None,
     "sqlite.upgrade": ASK + "upgrade the Python package apsw",
     "status": "GET /api/health",
+    "team.cancel": "POST /api/handoffs/{handoff_id}/cancel",
+    "team.claim": "POST /api/claims",
+    "team.contexts": "GET /api/contexts",
+    "team.join": None,
+    "team.leave": None,
+    "team.state": "GET /api/state",
+    "team.visibility": "PUT /api/team/visibility",
     "upgrade": ASK + "upgrade Holdfast",
     "workstream.show": "GET /api/workstreams",
     "workstream.other": None,

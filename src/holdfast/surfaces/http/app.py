@@ -16,29 +16,34 @@ from starlette.types import ASGIApp
 from holdfast import __version__
 from holdfast.app import App
 from holdfast.ground.log import Log
-from holdfast.storage.tail import Tail
 from holdfast.surfaces.http import (
     conversations,
+    device,
+    device_page,
     events,
     health,
     login,
+    me,
     memories,
     metadata,
+    metrics,
+    presence,
     problems,
     schema,
     sessions,
     state,
+    team,
     workstreams,
 )
-from holdfast.surfaces.http.addresses import is_loopback
 from holdfast.surfaces.http.guard import Guard, Site
 from holdfast.surfaces.http.here import SeenRoots
 from holdfast.surfaces.http.late_mcp import LateMcp
+from holdfast.surfaces.http.principal import Principals
 from holdfast.surfaces.http.token import Keys
 
 ROOMS = (
-    *(sessions, memories, workstreams, conversations),
-    *(events, health, state, login, metadata),
+    *(sessions, memories, workstreams, conversations, team, presence),
+    *(events, health, state, me, login, device, device_page, metadata, metrics),
 )
 
 
@@ -55,20 +60,25 @@ def make_http_app(
     would last.
     """
     site, keys = site or Site(), keys or Keys(app.settings.home)
-    seen = SeenRoots(roots, looks_everywhere=is_loopback(site.host))
+    seen = SeenRoots(roots, looks_everywhere=not site.is_open)
     api = FastAPI(
         title="Holdfast", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False
     )
-    api.state.holdfast, api.state.keys, api.state.port, api.state.seen = app, keys, site.port, seen
+    principals = Principals(app, keys)
+    api.state.holdfast, api.state.keys, api.state.site, api.state.seen = app, keys, site, seen
     api.state.codes, api.state.tries = codes or login.Codes(), login.Tries()
-    api.state.streams = events.Streams(Tail(app.scope.outbox), keys, stopping or asyncio.Event())
+    api.state.principals, api.state.polls = principals, device.Polls()
+    api.state.user_code_tries = login.Tries(what="wrong codes")
+    api.state.streams = events.Streams(principals, stopping or asyncio.Event())
+    api.state.metrics = metrics.Metrics()
     problems.answer_errors(api)
     for room in ROOMS:
         _add_routes(api, room.router)
     _add_console(api, app, roots)
     api.router.lifespan_context = _beside(_add_mcp(api, app, seen))
     schema.describe(api)
-    return Guard(api, site=site, keys=keys, log=Log(app.settings.home))
+    log = Log(app.settings.home)
+    return Guard(api, site=site, principals=principals, log=log, metrics=api.state.metrics)
 
 
 def _add_routes(api: FastAPI, router: APIRouter) -> None:
@@ -95,9 +105,10 @@ def _beside(runs: AbstractAsyncContextManager[None]) -> Any:
 def _add_console(api: FastAPI, app: App, roots: Sequence[str]) -> None:
     if find_spec("jinja2") is None:
         return
-    from holdfast.surfaces.console import STATIC, make_console
+    from holdfast.surfaces.console import STATIC, Consoles, make_console
 
-    _add_routes(api, make_console(app, roots))
+    api.state.consoles = Consoles(app, roots)
+    _add_routes(api, make_console())
     api.mount("/static", StaticFiles(directory=STATIC))
 
 

@@ -12,13 +12,13 @@ import json
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground.canonical import MAX_DEPTH
 from holdfast.surfaces.http.errors import TooLargeError, TooSlowError, WrongMediaTypeError
+from holdfast.surfaces.http.scopes import ScopedRoute
 
 MAX_BYTES = 1 << 20
 BODY_SECONDS = 30.0
@@ -27,7 +27,7 @@ CHARSETS = ("utf-8", "utf8")
 SHOWN_CHARS = 200
 
 
-class JsonRoute(APIRoute):
+class JsonRoute(ScopedRoute):
     """A route whose writes take JSON and nothing else."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -16,6 +16,7 @@ from holdfast.ground.frozen import dataclass, replace
 from holdfast.scope import Scope
 from holdfast.surfaces.http.conditions import IF_MATCH, Condition, find_condition
 from holdfast.surfaces.http.here import KEY, find_key, parse_session_id
+from holdfast.surfaces.http.principal import get_principal
 from holdfast.write import Request
 
 R = TypeVar("R")
@@ -70,7 +71,7 @@ class SessionChange:
 
 def parse_change(request: HttpRequest) -> SessionChange:
     return SessionChange(
-        scope=request.app.state.holdfast.scope,
+        scope=get_principal(request).app.scope,
         session_id=parse_session_id(request.path_params["session_id"]),
         key=find_key(request),
         condition=find_condition(request),

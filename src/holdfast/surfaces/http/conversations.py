@@ -16,9 +16,10 @@ from holdfast.errors import NoWorkingTreeError
 from holdfast.ground.off_loop import off_loop
 from holdfast.surfaces.http.here import Here
 from holdfast.surfaces.http.models import LARGEST_PAGE, AnswerModel, QueryModel
+from holdfast.surfaces.http.scopes import ScopedRoute
 from holdfast.usecases.conversing import open_conversations
 
-router = APIRouter(prefix="/api")
+router = APIRouter(prefix="/api", route_class=ScopedRoute)
 
 LIMIT = 50
 # An address cannot say null: what is not asked for is left out.

@@ -21,7 +21,8 @@ class ServerRunningError(Conflict):
         sentences = [f"{store} is served by {server} already."]
         if url:
             sentences.append(
-                f"Open {url} and log in with the token in the file 'token' of its data folder."
+                f"Open {url} and log in with the token in the file 'token' of its data folder; "
+                "it acts for the developer who started it."
             )
         sentences.append(
             "To start another, stop it first, or set HOLDFAST_HOME to another folder "
@@ -58,14 +59,26 @@ class AdoptedMemoriesError(Refused):
 
 
 class UnauthorizedError(Refused):
+    """One answer to every token that does not count, whatever is wrong with it."""
+
     code = "unauthorized"
     http_status = 401
 
     def __init__(self) -> None:
         super().__init__(
-            "This needs the token that is in the file 'token' of HOLDFAST_HOME, "
-            "as Authorization: Bearer TOKEN. A browser gets in by the link that the server prints "
-            "when it starts."
+            "This needs a token that counts: one of a developer, or the one "
+            "that is in the file 'token' of HOLDFAST_HOME, as Authorization: Bearer TOKEN. "
+            "A browser gets in by the link that the server prints when it starts, or at /login."
+        )
+
+
+class TokenOfMachineError(Refused):
+    code = "token_of_machine"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The token of this call is the file 'token' of the server's data folder. It ends when "
+            "the file is removed."
         )
 
 

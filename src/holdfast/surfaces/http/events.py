@@ -3,16 +3,17 @@
 Each event carries the cursor behind it as its `id`, and so does the beginning of the stream, before
 any event: a client that reconnects with the last id it saw misses nothing and gets nothing
 twice. A stream ends when its reader leaves, when the server stops, and when the token it was opened
-with is no longer the token.
+with does not count any more.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing, suppress
 from typing import Annotated, Any
+from weakref import WeakValueDictionary
 
 from fastapi import APIRouter, Header, Query
 from starlette.requests import Request
@@ -24,8 +25,9 @@ from holdfast.storage.outbox import OutboxEvent
 from holdfast.storage.tail import Tail
 from holdfast.surfaces.http import models
 from holdfast.surfaces.http.errors import TooManyError
-from holdfast.surfaces.http.here import Here
-from holdfast.surfaces.http.token import Keys
+from holdfast.surfaces.http.principal import Principal, Principals, get_principal
+from holdfast.surfaces.http.scopes import ScopedRoute
+from holdfast.usecases.events import Events
 
 HEARTBEAT_SECONDS = 15.0
 LOOK_SECONDS = 0.5  # at the token
@@ -33,17 +35,20 @@ LAST_WORDS_SECONDS = 0.5
 MOST_STREAMS = 200
 HEARTBEAT = b": still here\n\n"
 
-router = APIRouter()
+router = APIRouter(route_class=ScopedRoute)
 
 
 class Streams:
-    """The live streams of a server, which share one reader of the outbox and one end."""
+    """The live streams of a server: those of a developer share one look at the store, those of a
+    token one look at whether it still counts.
+    """
 
-    def __init__(self, tail: Tail, keys: Keys, stopping: asyncio.Event):
-        self.tail = tail
-        self.keys = keys
+    def __init__(self, principals: Principals, stopping: asyncio.Event):
+        self.principals = principals
         self.stopping = stopping
         self.open = 0
+        self._tails: WeakValueDictionary[str, Tail] = WeakValueDictionary()
+        self._watched = dict[str, _Watch]()
 
     def take_place(self) -> None:
         """The caller gives it back; nothing is awaited between the check and the count."""
@@ -51,11 +56,43 @@ class Streams:
             raise TooManyError("streams of events open", MOST_STREAMS, "Close one, then try again.")
         self.open += 1
 
-    async def wait_for_end(self, token: str) -> None:
-        """Returns when a stream that was opened under this token may not go on."""
-        while not self.stopping.is_set() and self.keys.token == token:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self.stopping.wait(), LOOK_SECONDS)
+    def find_tail(self, principal: Principal) -> Tail:
+        """That of a developer, for as long as one of its streams is open."""
+        tail = self._tails.get(principal.developer_id)
+        if tail is None:
+            tail = Tail(Events(principal.app.scope))
+            self._tails[principal.developer_id] = tail
+        return tail
+
+    async def wait_for_end(self, principal: Principal) -> None:
+        """Returns when a stream that was opened by this caller may not go on."""
+        name = principal.token.id if principal.token else principal.key
+        watch = self._watched.get(name)
+        if watch is None:
+            watch = self._watched[name] = _Watch(self._look_until_end(principal))
+        watch.waiting += 1
+        try:
+            await asyncio.shield(watch.looking)
+        finally:
+            watch.waiting -= 1
+            if not watch.waiting:
+                watch.looking.cancel()
+                self._watched.pop(name, None)
+
+    async def _look_until_end(self, principal: Principal) -> None:
+        """A store that cannot say whether a token still counts ends its streams."""
+        with suppress(HoldfastError):
+            while not self.stopping.is_set() and await self.principals.is_live(principal):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.stopping.wait(), LOOK_SECONDS)
+
+
+class _Watch:
+    """One look for every stream of a token."""
+
+    def __init__(self, looking: Coroutine[Any, Any, None]):
+        self.looking = asyncio.ensure_future(looking)
+        self.waiting = 0
 
 
 @router.get(
@@ -64,36 +101,32 @@ class Streams:
     responses={
         200: {
             "content": {"text/event-stream": {}},
-            "description": "`caco.context` and `session.*` as they come",
+            "description": "`caco.context`, `session.*` and `team.*` as they come",
         }
     },
 )
 async def follow_events(
     request: Request,
-    app: Here,
     query: Annotated[models.Listen, Query()],
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
 ) -> Response:
     """Everything beyond a cursor, and then what happens"""
     streams: Streams = request.app.state.streams
-    # A browser that reconnects keeps its address and adds the header.
-    cursor = last_event_id or query.after
-    if cursor is None:
-        cursor = await app.scope.outbox.end()
-    else:
-        # Refuses an invalid cursor while a status can still be sent.
-        await app.scope.outbox.read(cursor, 1)
+    # A browser that reconnects keeps its address and adds the header. An invalid cursor is refused
+    # while a status can still be sent.
+    principal = get_principal(request)
+    cursor = await Events(principal.app.scope).start(last_event_id or query.after)
     streams.take_place()
-    blocks = make_blocks(streams.tail, cursor)
-    return EventStream(streams, request.state.token, blocks)
+    blocks = make_blocks(streams.find_tail(principal), cursor)
+    return EventStream(streams, principal, blocks)
 
 
 class EventStream(Response):
     media_type = "text/event-stream"
 
-    def __init__(self, streams: Streams, token: str, body: AsyncGenerator[bytes, None]):
+    def __init__(self, streams: Streams, principal: Principal, body: AsyncGenerator[bytes, None]):
         self.streams = streams
-        self._token = token
+        self._principal = principal
         self._blocks = body
         self.status_code = 200
         self.background = None
@@ -105,7 +138,7 @@ class EventStream(Response):
             await run_until_first(
                 self._pump(send),
                 _wait_for_disconnect(receive),
-                self.streams.wait_for_end(self._token),
+                self.streams.wait_for_end(self._principal),
             )
             # A client that has stopped reading does not get the end of the stream.
             with suppress(TimeoutError, OSError):

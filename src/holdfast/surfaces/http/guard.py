@@ -2,25 +2,31 @@
 
 A port on this machine is open to every page that a browser shows and to every program that runs
 here. So a request must name us as we are called (no rebound DNS name), must not come from a foreign
-page, and must bring the token or the cookie that follows from it. Pure ASGI, so that nothing
-mounted below it, now or later, can be reached around it.
+page, and must bring a token, or the cookie of a browser that has shown one. Pure ASGI, so that
+nothing mounted below it, now or later, can be reached around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Any
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.errors import HoldfastError
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.log import Log
 from holdfast.surfaces.http import metadata, problems
+from holdfast.surfaces.http.addresses import is_loopback, is_wildcard
 from holdfast.surfaces.http.bodies import READS
+from holdfast.surfaces.http.device import LOGINS
+from holdfast.surfaces.http.device_page import find_user_code
 from holdfast.surfaces.http.errors import ForeignRequestError, UnauthorizedError
 from holdfast.surfaces.http.login import cookie_name, login_page
-from holdfast.surfaces.http.token import Keys
+from holdfast.surfaces.http.metrics import Metrics
+from holdfast.surfaces.http.principal import Principal, Principals
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 STATIC = "/static/"
@@ -40,10 +46,20 @@ OURS = {name for name, _ in HEADERS} | {b"cache-control"}
 
 @dataclass(frozen=True)
 class Site:
-    """The names under which this server may be called."""
+    """The names under which this server may be called: its own, and those of a proxy in front.
+
+    A proxy encrypts, so whoever calls one of its names is on https; what it says about a request
+    in headers of its own is not needed, and not believed.
+    """
 
     host: str = "127.0.0.1"
     port: int = 4790
+    names: tuple[str, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether other machines can reach it."""
+        return bool(self.names) or not is_loopback(self.host)
 
     @property
     def name(self) -> str:
@@ -57,33 +73,62 @@ class Site:
 
     @cached_property
     def hosts(self) -> frozenset[str]:
-        names = frozenset({self.name, *LOOPBACK})
+        names = frozenset(LOOPBACK)
+        if not is_wildcard(self.host):
+            names |= {self.name}
         hosts = frozenset(f"{name}:{self.port}" for name in names)
         if self.port == 80:
             return hosts | names
         return hosts
 
+    def find_url(self, scope: Scope) -> str:
+        """Under the name that a request used, if that is one of a proxy's."""
+        host = _find_header(scope, b"host").lower()
+        if host in self.names:
+            return f"https://{host}"
+        return self.url
+
 
 class Guard:
-    def __init__(self, app: ASGIApp, *, site: Site, keys: Keys, log: Log):
-        self.app, self.site, self.keys, self.log = app, site, keys, log
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        site: Site,
+        principals: Principals,
+        log: Log,
+        metrics: Metrics | None = None,
+    ):
+        self.app, self.site, self.principals, self.log = app, site, principals, log
+        self.metrics = metrics or Metrics()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
             is_static = scope["path"].startswith(STATIC)
-            await self._handle(scope, receive, _Sender(send, is_static=is_static))
+            scope.setdefault("state", {})
+            url = self.site.find_url(scope)
+            if url.startswith("https"):
+                scope["scheme"] = "https"
+            sender = _Sender(send, scope["state"], url, is_static=is_static)
+            began = self.metrics.clock()
+            try:
+                await self._handle(scope, receive, sender)
+            finally:
+                self.metrics.count(scope, sender.status, began)
         else:  # no websockets here
             await send({"type": "websocket.close", "code": 1008})
 
     async def _handle(self, scope: Scope, receive: Receive, send: _Sender) -> None:
         try:
-            self._admit(scope)
+            await self._admit(scope)
             await self.app(scope, receive, send)
         except UnauthorizedError as error:
-            answer = login_page(status=401) if is_person(scope) else problems.describe_error(error)
-            answer.headers["WWW-Authenticate"] = metadata.make_challenge(self.site.url)
+            answer: Response = problems.describe_error(error)
+            if is_person(scope):
+                answer = login_page(status=401, user_code=find_user_code(scope))
+            answer.headers["WWW-Authenticate"] = metadata.make_challenge(self.site.find_url(scope))
             await answer(scope, receive, send)
         except HoldfastError as error:
             problem = problems.describe_error(error)
@@ -94,15 +139,15 @@ class Guard:
                 bug = problems.describe_bug()
                 await bug(scope, receive, send)
 
-    def _admit(self, scope: Scope) -> None:
+    async def _admit(self, scope: Scope) -> None:
         self._check_host(scope)
         self._check_page(scope)
         if not is_public(scope["path"]):
-            self._check_caller(scope)
+            scope["state"]["principal"] = await self._find_caller(scope)
 
     def _check_host(self, scope: Scope) -> None:
         given = _list_headers(scope, b"host")
-        is_ours = len(given) == 1 and given[0].lower() in self.site.hosts
+        is_ours = len(given) == 1 and given[0].lower() in {*self.site.hosts, *self.site.names}
         if not is_ours:
             raise ForeignRequestError("Host", ", ".join(given), "is not this server")
 
@@ -119,40 +164,49 @@ class Guard:
             if not is_own and not is_followed_link:
                 raise ForeignRequestError("Sec-Fetch-Site", site, "is a foreign page")
 
-    def _check_caller(self, scope: Scope) -> None:
-        # The token that admitted the request: a stream ends when it is replaced.
-        scope.setdefault("state", {})["token"] = self.keys.token
+    async def _find_caller(self, scope: Scope) -> Principal:
         given = _list_headers(scope, b"authorization")
         if given:
-            self._check_token(given)
-        else:
-            self._check_cookie(scope)
+            return await self._find_by_token(given)
+        return await self._find_by_cookie(scope)
 
-    def _check_token(self, given: list[str]) -> None:
+    async def _find_by_token(self, given: list[str]) -> Principal:
         scheme, _, token = given[0].partition(" ")
-        is_bearer = len(given) == 1 and scheme.lower() == "bearer"
-        if not is_bearer or not self.keys.is_token(token.strip()):
+        if len(given) != 1 or scheme.lower() != "bearer":
             raise UnauthorizedError
+        principal = await self.principals.find_by_token(token.strip())
+        if principal is None:
+            raise UnauthorizedError
+        return principal
 
-    def _check_cookie(self, scope: Scope) -> None:
+    async def _find_by_cookie(self, scope: Scope) -> Principal:
         name = cookie_name(self.site.port, scope["scheme"])
-        cookies = _list_cookies(scope, name)
-        if not any(self.keys.is_cookie(cookie) for cookie in cookies):
+        principal = await self._find_first(_list_cookies(scope, name))
+        if principal is None:
             raise UnauthorizedError
         if scope["method"] not in READS and not _is_own_page(scope):
             raise ForeignRequestError("Cookie", name, "counts only with our own Origin")
+        return principal
+
+    async def _find_first(self, cookies: Iterable[str]) -> Principal | None:
+        for cookie in cookies:
+            principal = await self.principals.find_by_cookie(cookie)
+            if principal is not None:
+                return principal
+        return None
 
 
 class _Sender:
-    """Adds the security headers to every answer."""
+    """Adds the security headers to every answer, and to some what would have been needed."""
 
-    def __init__(self, send: Send, *, is_static: bool):
-        self._send, self._is_static = send, is_static
+    def __init__(self, send: Send, state: Mapping[str, Any], url: str, *, is_static: bool):
+        self._send, self._state, self._url, self._is_static = send, state, url, is_static
         self.started = False
+        self.status = 0  # none, where the caller left before there was one
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.started = True
+            self.started, self.status = True, message["status"]
             headers = self._add_headers(message.get("headers", ()))
             message = {**message, "headers": headers}
         await self._send(message)
@@ -160,12 +214,19 @@ class _Sender:
     def _add_headers(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         kept = [(name, value) for name, value in given if name.lower() not in OURS]
         cache = b"no-cache" if self._is_static else b"no-store"
-        return [*kept, *HEADERS, (b"cache-control", cache)]
+        return [*kept, *HEADERS, *self._list_challenges(), (b"cache-control", cache)]
+
+    def _list_challenges(self) -> list[tuple[bytes, bytes]]:
+        missing = self._state.get("missing_scope")
+        if missing is None:
+            return []
+        challenge = metadata.ask_for_scope(self._url, missing)
+        return [(b"www-authenticate", challenge.encode())]
 
 
 def is_public(path: str) -> bool:
     """What is shown without a token: the login, its style, and how a program authenticates."""
-    return path in ("/login", *metadata.PATHS) or path.startswith(STATIC)
+    return path in ("/login", *LOGINS, *metadata.PATHS) or path.startswith(STATIC)
 
 
 def is_person(scope: Scope) -> bool:

@@ -24,10 +24,11 @@ from holdfast.storage.health import check_health
 from holdfast.surfaces.http import models, problems
 from holdfast.surfaces.http.errors import EventsDroppedError, EventsLostError
 from holdfast.surfaces.http.here import Here
+from holdfast.surfaces.http.scopes import ScopedRoute
 
 HEALTH_SECONDS = 3.0
 
-router = APIRouter()
+router = APIRouter(route_class=ScopedRoute)
 
 _given_up: set[asyncio.Task[Accounting]] = set()  # the loop itself would not keep them
 
@@ -36,9 +37,9 @@ _given_up: set[asyncio.Task[Accounting]] = set()  # the loop itself would not ke
 async def get_health(app: Here) -> Response:
     """Whether the store works: it is written and read for each answer, and counted"""
     try:
-        accounts = await _examine(app)
+        accounts = await examine(app)
     except HoldfastError as error:
-        return problems.describe_error(error, status=503, **_describe_waiting(app))
+        return problems.describe_error(error, status=503, **describe_waiting(app))
     except (
         Exception
     ) as error:  # damage has many faces, and each of them is an answer to this question
@@ -54,7 +55,7 @@ async def get_health(app: Here) -> Response:
     return JSONResponse({"status": "ok", **accounts.to_dict()})
 
 
-def _describe_waiting(app: App) -> dict[str, Any]:
+def describe_waiting(app: App) -> dict[str, Any]:
     """What is known without the store, whatever the disk does."""
     try:
         return asdict(app.spool.count_waiting())
@@ -62,7 +63,7 @@ def _describe_waiting(app: App) -> dict[str, Any]:
         return {}
 
 
-async def _examine(app: App) -> Accounting:
+async def examine(app: App) -> Accounting:
     """In bounded time: a store that another writer holds is not healthy."""
     task = asyncio.create_task(_use_store(app))
     done, _ = await asyncio.wait([task], timeout=HEALTH_SECONDS)

@@ -15,11 +15,12 @@ from holdfast.errors import InvalidValueError
 from holdfast.ground import ids
 from holdfast.ground.confined import ConfinedRoot
 from holdfast.sessions.errors import SessionNotFoundError
+from holdfast.surfaces.http.principal import get_principal
 
 
 async def get_app(request: Request) -> App:
-    app: App = request.app.state.holdfast
-    return app
+    """As whoever asks: it acts for the caller's developer."""
+    return get_principal(request).app
 
 
 def parse_session_id(session_id: str) -> str:
@@ -55,8 +56,15 @@ class SeenRoots:
 
 
 async def get_seen_files(request: Request) -> Callable[[str], bool]:
+    """A developer on another machine has no files here: every file counts."""
+    if not get_principal(request).app.is_at_home:
+        return assume_exists
     seen: SeenRoots = request.app.state.seen
     return seen.exists
+
+
+def assume_exists(path: str) -> bool:
+    return True
 
 
 def find_key(request: Request) -> str | None:

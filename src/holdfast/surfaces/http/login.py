@@ -1,7 +1,8 @@
-"""How a browser gets in: by a link that works once, or by pasting the token.
+"""How a browser gets in: by a link that works once, or by pasting a token.
 
 The link holds a code and not the token, because addresses end up in histories. What the browser
-keeps is a cookie that no script can read and no foreign page can use.
+keeps is a cookie that no script can read and no foreign page can use: what follows from the token
+of this machine, or a token of its own that ends with the one that was pasted.
 """
 
 from __future__ import annotations
@@ -13,56 +14,41 @@ import time
 from collections import deque
 from collections.abc import Callable
 from typing import Annotated
-from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from holdfast.ground import canonical
-from holdfast.surfaces.http.bodies import read_body
-from holdfast.surfaces.http.errors import TooManyError, WrongMediaTypeError
-from holdfast.surfaces.http.token import Keys
+from holdfast.identity import rules
+from holdfast.surfaces.http.errors import TooManyError
+from holdfast.surfaces.http.forms import make_page, read_form
+from holdfast.surfaces.http.principal import Principals, get_principal
+from holdfast.surfaces.http.scopes import ScopedRoute
 
 COOKIE = "holdfast_session"
-COOKIE_SECONDS = 90 * 24 * 3600
 CODE_BYTES = 16
 CODE_SECONDS = 600.0
-FORM = "application/x-www-form-urlencoded"
-FORM_BYTES = 4096
 WRONG_TRIES, TRY_SECONDS = 10, 60.0
 PAUSE_SECONDS = 1.0
 
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Holdfast: log in</title>
-<link rel="stylesheet" href="/static/console.css">
-</head>
-<body class="login">
-<main>
-<h1>Holdfast</h1>
-<p>{problem}</p>
+CONTENT = """<p>{problem}</p>
 <p>Paste the token. It is in the file <code>token</code> of the data folder, which
 <code>holdfast status</code> shows as Data. The link that <code>holdfast serve</code> prints when
-it starts works once, for ten minutes.</p>
+it starts works once, for ten minutes. On a team's server, paste the token that an administrator
+made for you.</p>
 <form method="post" action="/login">
-<label for="token">Token</label>
+{more}<label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="off" required>
 <button type="submit">Log in</button>
-</form>
-</main>
-</body>
-</html>
+</form>"""
+USER_CODE = """<input type="hidden" name="user_code" value="{code}">
 """
 NO_CODE = "You are not logged in."
 WRONG_CODE = "This link was used already, or is older than ten minutes."
 WRONG_TOKEN = "This is not the token."
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=ScopedRoute)
 
 
 class Codes:
@@ -92,8 +78,8 @@ class Tries:
     work meanwhile.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic):
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, what: str = "wrong tokens"):
+        self._clock, self._what = clock, what
         self._wrong = deque[float](maxlen=WRONG_TRIES)
 
     @property
@@ -109,12 +95,12 @@ class Tries:
         return 0.0
 
     def refuse(self) -> None:
-        """Count a wrong token; past ten in a minute it is an error of its own."""
+        """Count a wrong one; past ten in a minute it is an error of its own."""
         were_too_many = self.are_too_many
         self._wrong.append(self._clock())
         if were_too_many:
             raise TooManyError(
-                "wrong tokens in a minute", WRONG_TRIES, "Wait a minute, then try again."
+                f"{self._what} in a minute", WRONG_TRIES, "Wait a minute, then try again."
             )
 
 
@@ -122,8 +108,8 @@ class Tries:
 async def show_login(request: Request, code: Annotated[str | None, Query()] = None) -> Response:
     codes: Codes = request.app.state.codes
     if code is not None and codes.redeem(code):
-        return let_in(request)
-    if is_logged_in(request):
+        return let_in(request, _get_principals(request).keys.cookie)
+    if await is_logged_in(request):
         return RedirectResponse("/", status_code=303)
     if code is None:
         return login_page()
@@ -132,24 +118,43 @@ async def show_login(request: Request, code: Annotated[str | None, Query()] = No
 
 @router.post("/login")
 async def take_token(request: Request) -> Response:
-    """The one place that takes a form, because a person types into it before any script may run."""
+    """A form, because a person types into it before any script may run."""
     tries: Tries = request.app.state.tries
-    keys: Keys = request.app.state.keys
-    given = await _read_token(request)
+    form = await read_form(request)
+    user_code = rules.parse_user_code(form.get("user_code"))
     await asyncio.sleep(tries.pause_seconds)
-    if keys.is_token(given):
-        return let_in(request)
-    tries.refuse()
-    return login_page(WRONG_TOKEN, status=403)
+    principals = _get_principals(request)
+    principal = await principals.find_by_token(form.get("token", ""))
+    if principal is None:
+        tries.refuse()
+        return login_page(WRONG_TOKEN, status=403, user_code=user_code)
+    cookie = principals.keys.cookie
+    if principal.token is not None:
+        made = await principal.app.scope.identity.log_in_browser(principal.token)
+        cookie = made.text
+    return let_in(request, cookie, user_code=user_code)
 
 
-def let_in(request: Request) -> Response:
-    keys: Keys = request.app.state.keys
-    answer = RedirectResponse("/", status_code=303)
+@router.post("/logout")
+async def log_out(request: Request) -> Response:
+    """The browser forgets its cookie, and a token of its own ends."""
+    principal = get_principal(request)
+    token = principal.token
+    if token is not None and token.agent == rules.BROWSER:
+        await principal.app.scope.identity.revoke_token(token.id)
+    answer = RedirectResponse("/login", status_code=303)
+    answer.delete_cookie(_find_cookie_name(request), path="/")
+    return answer
+
+
+def let_in(request: Request, cookie: str, *, user_code: str | None = None) -> Response:
+    """Back to the page of a code, where the person came from there."""
+    place = f"/login/device?user_code={user_code}" if user_code else "/"
+    answer = RedirectResponse(place, status_code=303)
     answer.set_cookie(
-        cookie_name(request.app.state.port, request.url.scheme),
-        keys.cookie,
-        max_age=COOKIE_SECONDS,
+        _find_cookie_name(request),
+        cookie,
+        max_age=rules.BROWSER_SECONDS,
         path="/",
         secure=request.url.scheme == "https",
         httponly=True,
@@ -158,36 +163,36 @@ def let_in(request: Request) -> Response:
     return answer
 
 
-def is_logged_in(request: Request) -> bool:
-    keys: Keys = request.app.state.keys
-    name = cookie_name(request.app.state.port, request.url.scheme)
-    return keys.is_cookie(request.cookies.get(name, ""))
+async def is_logged_in(request: Request) -> bool:
+    cookie = request.cookies.get(_find_cookie_name(request), "")
+    return await _get_principals(request).find_by_cookie(cookie) is not None
+
+
+def _get_principals(request: Request) -> Principals:
+    principals: Principals = request.app.state.principals
+    return principals
+
+
+def _find_cookie_name(request: Request) -> str:
+    return cookie_name(request.app.state.site.port, request.url.scheme)
 
 
 def cookie_name(port: int, scheme: str = "http") -> str:
     """With the port, because a browser sends a cookie to every port of a machine.
 
-    Otherwise two servers would replace each other's cookie. Under TLS, the prefix makes browsers
-    refuse a cookie that a neighbouring host has set.
+    Otherwise two servers would replace each other's cookie. Under TLS the servers behind a proxy
+    share one, and the prefix makes browsers refuse one that a neighbouring host has set.
     """
-    prefix = "__Host-" if scheme == "https" else ""
-    return f"{prefix}{COOKIE}_{port}"
+    if scheme == "https":
+        return f"__Host-{COOKIE}"
+    return f"{COOKIE}_{port}"
 
 
-def login_page(problem: str = NO_CODE, *, status: int = 200) -> HTMLResponse:
-    page = PAGE.format(problem=html.escape(problem))
-    return HTMLResponse(page, status)
-
-
-async def _read_token(request: Request) -> str:
-    given = request.headers.get("content-type", "")
-    media_type, _, _ = given.partition(";")
-    if media_type.strip().lower() != FORM:
-        raise WrongMediaTypeError(given)
-    body = await read_body(request, FORM_BYTES)
-    form = parse_qs(body.decode("latin-1"))
-    token = form.get("token", [""])[0]
-    return token.strip()
+def login_page(
+    problem: str = NO_CODE, *, status: int = 200, user_code: str | None = None
+) -> HTMLResponse:
+    more = USER_CODE.format(code=user_code) if user_code else ""
+    return make_page(CONTENT.format(problem=html.escape(problem), more=more), status)
 
 
 def _hash_code(code: str) -> bytes:

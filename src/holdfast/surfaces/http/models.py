@@ -194,22 +194,6 @@ class SessionState(AnswerModel):
     updated_at: str
 
 
-class Me(AnswerModel):
-    handle: str
-    workspace: str
-
-
-class State(AnswerModel):
-    workspace: str
-    me: Me
-    developers: list[Any]
-    sessions: list[ListedSession]
-    sessionContexts: list[Any]  # noqa: N815  # the seed's name
-    claims: list[Any]
-    handoffs: list[Any]
-    workEvents: list[Any]  # noqa: N815
-
-
 class Health(AnswerModel):
     status: str
     accepted: int

@@ -47,6 +47,7 @@ class Place:
     host: str = HOST
     port: int = PORT
     roots: Sequence[str] = ()
+    names: tuple[str, ...] = ()  # of a proxy in front
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,13 @@ async def serve(
     """Until a signal comes; `announce` is called once, when requests are answered."""
     check_place(place, settings)
     with _lease(settings) as lease, listening(place) as listener:
-        site = Site(place.host, listener.getsockname()[1])
+        site = Site(place.host, listener.getsockname()[1], place.names)
         if lease is not None:
             lease.tell(site.port, site.url)
         folder = next(iter(place.roots), None)
-        async with App(settings, folder=folder) as app:
+        async with App(settings, folder=folder, serves_itself=True) as app:
             await refuse_unsafe_role(app)
-            if not is_loopback(place.host):
+            if site.is_open:
                 await refuse_adopted_memories(app)
             # Where the store is down, spooled events go on waiting; the health route counts them.
             with contextlib.suppress(HoldfastError):
@@ -104,7 +105,7 @@ async def _run(
         login_url=f"{site.url}/login?code={codes.issue()}",
         pid=os.getpid(),
         token_file=keys.path,
-        is_open=not is_loopback(place.host),
+        is_open=site.is_open,
     )
     http = make_http_app(
         app, site=site, keys=keys, codes=codes, roots=place.roots, stopping=stopping
@@ -163,13 +164,14 @@ class Server(uvicorn.Server):
 def check_place(place: Place, settings: Settings) -> None:
     if not 0 <= place.port <= LARGEST_PORT:
         raise InvalidValueError("--port", place.port, f"is not between 0 and {LARGEST_PORT}")
-    if is_wildcard(place.host):
+    if is_wildcard(place.host) and not place.names:
         problem = (
-            "means every address, and requests have to name one; give the one that people will use"
+            "means every address, and requests have to name one; give the one that people will "
+            "use, or the names of a proxy in HOLDFAST_SERVER_NAMES"
         )
         raise InvalidValueError("--host", place.host, problem)
-    if sqlite_path(settings.database) and not is_loopback(place.host):
-        raise NetworkRefusedError(place.host)
+    if sqlite_path(settings.database) and (place.names or not is_loopback(place.host)):
+        raise NetworkRefusedError(", ".join(place.names) or place.host)
 
 
 def _lease(settings: Settings) -> Any:

@@ -15,11 +15,12 @@ from holdfast.bundles.model import PHASES
 from holdfast.ground.off_loop import off_loop
 from holdfast.surfaces.http.here import Here
 from holdfast.surfaces.http.models import AnswerModel, QueryModel
+from holdfast.surfaces.http.scopes import ScopedRoute
 from holdfast.usecases.continuation import build_bundle
 from holdfast.workstreams.model import ListedContext
 from holdfast.workstreams.service import WorkstreamService
 
-router = APIRouter(prefix="/api")
+router = APIRouter(prefix="/api", route_class=ScopedRoute)
 
 
 def get_workstreams(app: Here) -> WorkstreamService:

@@ -6,6 +6,7 @@ out, where the message already says enough or the error does not reach an agent.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from holdfast.errors import Action
@@ -16,6 +17,8 @@ PROVE = (
     'evidence=["proof:ID"] supports a claim'
 )
 CALLS = {
+    "admin.token.list": None,
+    "admin.workspace.add": None,
     "bundle.show": "repo_context operation=bundle",
     "context.clear": "set_relevant_context setName=NAME items=[]",
     "context.show": "get_relevant_context",
@@ -42,6 +45,8 @@ CALLS = {
     "resume.print": None,
     "proof.list": "repo_context operation=load",
     "prove": PROVE,
+    "prune.confirmed": None,
+    "publish.confirmed": None,
     "repository.name": SWITCH_ON,
     "round.abandon": "repo_context operation=round step=abandon",
     "round.close": 'repo_context operation=round step=close decisions=["TEXT"]',
@@ -68,6 +73,13 @@ CALLS = {
     "shared_context.try": SWITCH_ON,
     "sqlite.upgrade": "ask the person to upgrade the Python package apsw",
     "status": "ask the person to run `holdfast status`",
+    "team.cancel": "covibe_coordination operation=cancel handoff_id={handoff_id}",
+    "team.claim": "covibe_coordination operation=claim paths={paths} reason=REASON",
+    "team.contexts": "covibe_session operation=get_context",
+    "team.join": "ask the person to run `holdfast team join {server}`",
+    "team.leave": None,
+    "team.state": "covibe_team operation=state",
+    "team.visibility": "ask the person to run `holdfast team visibility public`",
     "upgrade": "ask the person to upgrade Holdfast",
     "workstream.show": "repo_context operation=load",
     "workstream.other": "repo_context operation=decide text=TEXT workstream_id=ID",
@@ -81,8 +93,13 @@ def word_actions(actions: Iterable[Action]) -> list[str]:
     for action in actions:
         call = CALLS[action.verb]
         if call:
-            worded.append(call.format(**action.arguments))
+            arguments = {name: _word(value) for name, value in action.arguments.items()}
+            worded.append(call.format(**arguments))
     return worded
+
+
+def _word(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, tuple) else value
 
 
 def word_sets_call(session_id: str) -> str:

@@ -189,6 +189,10 @@ def count_fitting(costs: Iterable[int], room: int) -> int:
 
 def make_refusal(error: Exception) -> Answer:
     """Every way in which a call can go wrong, without a stack trace and without stored text."""
+    if isinstance(error, HoldfastError) and error.exit_code == 0:
+        # Kept, or taken back: what the caller asked for is on its way.
+        receipt = {"receipt": getattr(error, "receipt", None), "code": error.code}
+        return Answer({"waiting": receipt}, [error.message], text=error.message)
     if isinstance(error, HoldfastError):
         actions = word_actions(error.next_actions)
         message = cut(error.message, MESSAGE_CHARS)

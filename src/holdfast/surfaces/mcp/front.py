@@ -28,6 +28,7 @@ ANSWERS = os.path.join(os.path.dirname(__file__), "answers.txt")
 SDK = "sdk"  # the name under which its release is recorded
 HANDSHAKE = "handshake"
 STATELESS = "stateless"
+TEAM = "team "  # before the name of an answer that differs where the team exchange is on
 
 LINE_BYTES = 64 << 10
 MOST_BRACKETS = 100  # the SDK refuses what is nested more deeply than 200
@@ -118,7 +119,7 @@ class Front:
         if "id" not in frame:
             return self._accept_notification(line, frame)
         era = self.era or _choose_era(frame)
-        known = self.answers.get(f"{era} {name_request(era, frame)}")
+        known = self._find_answer(f"{era} {name_request(era, frame)}")
         is_second_handshake = self.era == HANDSHAKE and frame["method"] == "initialize"
         if known is None or is_second_handshake:
             return None
@@ -127,6 +128,18 @@ class Front:
             self.answered.append(line)
         request_id = json.dumps(frame["id"], ensure_ascii=False).encode()
         return b'{"jsonrpc":"2.0","id":%s,%s' % (request_id, known)
+
+    def _find_answer(self, name: str) -> bytes | None:
+        """Looked up for each request: the exchange may be switched on while this server runs."""
+        with_team = self.answers.get(TEAM + name)
+        if with_team is None:
+            return self.answers.get(name)
+        from holdfast.surfaces.mcp.exchange_look import look_for_exchange
+
+        is_on = look_for_exchange()
+        if is_on is None:
+            return None
+        return with_team if is_on else self.answers.get(name)
 
     def _accept_notification(self, line: bytes, frame: Frame) -> bytes | None:
         if not self.era:

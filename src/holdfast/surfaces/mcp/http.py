@@ -21,7 +21,7 @@ from holdfast.surfaces.mcp.server import MOST_CONNECTIONS, assume_exists, make_s
 if TYPE_CHECKING:
     from collections.abc import Awaitable, MutableMapping
 
-    from holdfast.surfaces.mcp.server import AppFor
+    from holdfast.surfaces.mcp.server import AppFor, CheckScope
 
     Scope = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -34,7 +34,7 @@ IDLE_SECONDS = 1800.0
 class McpOverHttp:
     """An ASGI app that answers while `running()` is entered, which happens once.
 
-    door = McpOverHttp(app_for, principal_of=lambda scope: scope["state"]["developer"])
+    door = McpOverHttp(app_for, principal_of=lambda scope: scope["state"]["principal"].developer_id)
     async with door.running():      # in the lifespan of the application
         routes = [Route("/mcp", endpoint=door)]
     """
@@ -47,11 +47,14 @@ class McpOverHttp:
         body_bytes: int = BODY_BYTES,
         exists: Callable[[str], bool] = assume_exists,
         folder: str | None = None,
+        check_scope: CheckScope | None = None,
     ):
-        """`folder` is the checkout that the server was started for, if it is one person's."""
+        """`folder` is the checkout that the server was started for, if it is one person's;
+        `check_scope` raises where a request may not do what it asks for.
+        """
         self.principal_of = principal_of
         self._manager = StreamableHTTPSessionManager(
-            make_server(app_for, folder=folder, exists=exists),
+            make_server(app_for, folder=folder, exists=exists, check_scope=check_scope),
             # no tool speaks before it answers, so a stream would carry one message
             json_response=True,
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),

@@ -92,11 +92,12 @@ async def resume_text(
     )
 
 
-def stop_text(session: Session | None = None) -> str:
+def stop_text(session: Session | None = None, *, with_team: bool = False) -> str:
     meant = "The calls need no session_id."
     if session is not None:
         meant = f"Use session_id `{session.id}` in every call."
-    return prose("workspace-stop").format(meant=meant)
+    team = "\n" + prose("workspace-stop-team") if with_team else ""
+    return prose("workspace-stop").format(meant=meant, team=team)
 
 
 async def find_named(app: App, given: str) -> Session:

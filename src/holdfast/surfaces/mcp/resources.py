@@ -23,6 +23,9 @@ ADDRESSES = tuple(BUNDLE + phase for phase in PHASES)
 CONVERSATION = "holdfast://conversations/"
 CONVERSATION_TEMPLATE = CONVERSATION + "{id}"
 CONVERSATION_DESCRIPTION = "What to know to continue a conversation, and what has changed since"
+CONTEXTS = "holdfast://contexts"
+CONTEXTS_TITLE = "What teammates work on"
+CONTEXTS_DESCRIPTION = "The active published contexts of the team; words of others stand in fences"
 
 
 async def read(app: App, caller: Caller, uri: str) -> str:
@@ -56,3 +59,15 @@ async def _read_conversation(app: App, caller: Caller, quoted_id: str) -> str:
     found = await conversations.choose(app, worktree, unquote(quoted_id))
     prepared = await conversations.prepare(app, caller, found)
     return prepared.text
+
+
+async def read_contexts(app: App, caller: Caller) -> str:
+    """As `covibe_session` `get_context` says it, and counted as that call."""
+    from holdfast.ground.off_loop import off_loop
+    from holdfast.surfaces.mcp.published_contexts import make_contexts_answer
+    from holdfast.usecases import exchange, exchange_place
+
+    contexts = await exchange.get_contexts(app.scope)
+    is_here = await off_loop(exchange_place.find_here, caller.worktree)
+    fresh = await off_loop(exchange_place.compare_with, caller.worktree, contexts)
+    return make_contexts_answer(app, contexts, fresh, is_here).to_text()

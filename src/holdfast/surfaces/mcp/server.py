@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from holdfast.app import App
     from holdfast.surfaces.mcp.answer import Answer
-    from holdfast.surfaces.mcp.tool import Tool
+    from holdfast.surfaces.mcp.call import Call
+    from holdfast.surfaces.mcp.tool import Operation, Tool
     from holdfast.usecases.which_session import Caller, Callers, OwnSessions
 
     Context = ServerRequestContext[Any, Any]
@@ -35,8 +36,18 @@ if TYPE_CHECKING:
 # several developers answers with the app of the one who asks.
 AppFor = Callable[[Any], "Awaitable[App]"]
 
-ROOMS = ("sessions", "context_sets", "memories", "repo_context", "conversations")
+# Who decides whether the exchange is offered to the one who asks.
+IsOn = Callable[[Any], "Awaitable[bool]"]
+
+# Raises where the one who asks may not do what needs this scope. Over pipes everything is allowed.
+CheckScope = Callable[[Any, str], None]
+
+ROOMS = (
+    *("sessions", "context_sets", "memories", "repo_context", "conversations"),
+    *("published_contexts", "team_state", "coordination"),
+)
 CONNECTION = "mcp-session-id"
+INTRODUCTIONS = ("initialize", "server/discover")
 MOST_CONNECTIONS = 1000
 COMPLETIONS = 100  # the protocol's limit
 
@@ -53,27 +64,34 @@ def make_server(
     folder: str | None = None,
     process: ServerProcess | None = None,
     exists: Callable[[str], bool] = assume_exists,
+    is_exchange_on: IsOn | None = None,
+    check_scope: CheckScope | None = None,
 ) -> Server[Any]:
     """Make a server. `environment`, `folder` and `process` are those of a client on this machine.
 
-    `exists` tells which files are gone, as far as the caller may know.
+    `exists` tells which files are gone, as far as the caller may know. `is_exchange_on` is for a
+    server that finds it out without its store.
     """
     handler = CallHandler(app_for, environment, folder, process or ServerProcess(), exists)
-    return Server(
+    handler.is_on = is_exchange_on or handler.is_on
+    handler.check_scope = check_scope or handler.check_scope
+    server: Server[Any] = Server(
         "holdfast",
         version=__version__,
         title="Holdfast",
-        instructions=prose("instructions"),
+        instructions=write_instructions(with_team=False),
         get_tool_input_schema=_find_input_schema,
-        on_list_tools=_list_tools,
+        on_list_tools=handler.list_tools,
         on_call_tool=handler.call_tool,
         on_list_prompts=_list_prompts,
         on_get_prompt=handler.get_prompt,
         on_completion=handler.complete,
-        on_list_resources=_list_resources,
+        on_list_resources=handler.list_resources,
         on_list_resource_templates=_list_resource_templates,
         on_read_resource=handler.read_resource,
     )
+    server.middleware.append(handler.add_instructions)
+    return server
 
 
 class ServerProcess:
@@ -101,15 +119,47 @@ class CallHandler:
         self.folder = folder
         self.process = process
         self.exists = exists
-        self._by_connection: dict[str, OwnSessions] = {}
+        self._by_connection: dict[tuple[str, str], OwnSessions] = {}
         self.starting = anyio.Lock()
+        self.is_on: IsOn = self._ask_store
+        self.check_scope: CheckScope = _allow_everything
+
+    async def _ask_store(self, request: Any) -> bool:
+        """No list fails because of it: what cannot be found out is not offered."""
+        try:
+            app = await self.app_for(request)
+            from holdfast.usecases.exchange import is_exchange_on
+
+            return await is_exchange_on(app)
+        except Exception:  # the call that needs the store reports it
+            return False
+
+    def _check_reading(self, request: Any) -> None:
+        from holdfast.identity.scopes import READ
+
+        self.check_scope(request, READ)
+
+    async def list_tools(self, context: Context, params: object) -> types.ListToolsResult:
+        with_team = await self.is_on(context.request)
+        return types.ListToolsResult(tools=list(_describe_tools(with_team)))
+
+    async def list_resources(self, context: Context, params: object) -> types.ListResourcesResult:
+        return _list_resources(await self.is_on(context.request))
+
+    async def add_instructions(self, ctx: Context, call_next: Any) -> Any:
+        """Of the team, for a client that introduces itself: they are not the same for everyone."""
+        result = await call_next(ctx)
+        if ctx.method in INTRODUCTIONS and await self.is_on(ctx.request):
+            result["instructions"] = write_instructions(with_team=True)
+        return result
 
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         tool = _load_tools().get(params.name)
-        if tool is None:
-            known = ", ".join(_load_tools())
+        if tool is None or (tool.is_of_team and not await self._ask_store(context.request)):
+            offered = _list_offered(await self._ask_store(context.request))
+            known = ", ".join(each.name for each in offered)
             problem = f"Tool {ascii(params.name)[:80]} is unknown. Known: {known}."
             raise MCPError(types.INVALID_PARAMS, problem)
         answer = await self._run_tool(tool, context, params.arguments or {})
@@ -127,6 +177,7 @@ class CallHandler:
 
         given = params.arguments or {}
         try:
+            self._check_reading(context.request)
             prompts.check_prompt(params.name, given)
             session_id = prompts.find_session_argument(given)
             text = await self._write_prompt(context, params.name, session_id)
@@ -140,11 +191,13 @@ class CallHandler:
         from holdfast.surfaces.mcp import prompts
 
         is_stop = name == "workspace-stop"
+        with_team = is_stop and await self.is_on(context.request)
         if is_stop and not session_id:  # the one that needs no store
-            return prompts.stop_text()
+            return prompts.stop_text(with_team=with_team)
         app = await self.app_for(context.request)
         if is_stop and session_id:
-            return prompts.stop_text(await prompts.find_named(app, session_id))
+            named = await prompts.find_named(app, session_id)
+            return prompts.stop_text(named, with_team=with_team)
         caller = self._identify_caller(context, app)
         return await prompts.resume_text(app, caller, session_id, self.exists)
 
@@ -155,8 +208,14 @@ class CallHandler:
 
         uri = str(params.uri)
         try:
+            self._check_reading(context.request)
             app = await self.app_for(context.request)
-            text = await resources.read(app, self._identify_caller(context, app), uri)
+            caller = self._identify_caller(context, app)
+            with_team = uri == resources.CONTEXTS and await self._ask_store(context.request)
+            if with_team:
+                text = await resources.read_contexts(app, caller)
+            else:
+                text = await resources.read(app, caller, uri)
         except Exception as error:
             raise _as_protocol_error(error, uri=uri) from None
         contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
@@ -171,6 +230,7 @@ class CallHandler:
         names: list[str] = []
         if params.ref.type == "ref/prompt" and params.argument.name == "session_id":
             with suppress(HoldfastError, OSError):  # a completion does not report errors
+                self._check_reading(context.request)
                 app = await self.app_for(context.request)
                 names = await app.scope.sessions.list_names(params.argument.value, COMPLETIONS + 1)
         has_more = len(names) > COMPLETIONS
@@ -184,24 +244,46 @@ class CallHandler:
     async def _run_tool(self, tool: Tool, context: Context, given: Mapping[str, Any]) -> Answer:
         """Parse, one verb, format; an error on the way is an answer too."""
         from holdfast.surfaces.mcp.answer import make_refusal
-        from holdfast.surfaces.mcp.call import Call
-        from holdfast.usecases.which_session import require_on
 
         try:
-            operation, arguments = tool.parse(given)
-            app = await self.app_for(context.request)
-            name = tool.name
-            if tool.has_operations:
-                name = f"{tool.name}.{operation.name}"
-            caller = self._identify_caller(context, app)
-            call = Call(app, caller, name, arguments, self.starting, self.exists)
-            if operation.writes:
-                require_on(app.settings, caller.client, caller.native_id)
+            operation, call = await self._prepare(tool, context, given)
             return await operation.run(call)
         except Exception as error:
             refused = make_refusal(error)
             _report_bug(refused)
             return refused
+
+    async def _prepare(
+        self, tool: Tool, context: Context, given: Mapping[str, Any]
+    ) -> tuple[Operation, Call]:
+        """What is refused here never reaches a verb, so a call of the exchange is counted here."""
+        from holdfast.errors import HoldfastError
+        from holdfast.surfaces.mcp.call import Call
+        from holdfast.usecases.which_session import require_on
+
+        try:
+            operation, arguments = tool.parse(given)
+            self.check_scope(context.request, tool.find_scope(operation))
+            app = await self.app_for(context.request)
+            name = tool.name_call(operation.name)
+            caller = self._identify_caller(context, app)
+            if operation.writes:
+                require_on(app.settings, caller.client, caller.native_id)
+        except HoldfastError as error:
+            if tool.is_of_team:
+                await self._count_refused(tool, context, given, error.code)
+            raise
+        return operation, Call(app, caller, name, arguments, self.starting, self.exists)
+
+    async def _count_refused(
+        self, tool: Tool, context: Context, given: Mapping[str, Any], code: str
+    ) -> None:
+        from holdfast.write import count_call
+
+        app = await self.app_for(context.request)
+        named = given.get("operation")
+        operation = named if isinstance(named, str) and named in tool.operations else "unknown"
+        await count_call(app.scope, f"{tool.name}.{operation}", code)
 
     @cached_property
     def callers(self) -> Callers:
@@ -223,18 +305,22 @@ class CallHandler:
         introduced_as = client.client_info.name if client else None
         meta: Any = context.meta
         return self.callers.identify(
-            introduced_as, settings=app.settings, meta=meta, own=self._find_own(context.request)
+            introduced_as,
+            settings=app.settings,
+            meta=meta,
+            own=self._find_own(context.request, app),
         )
 
-    def _find_own(self, request: Any) -> OwnSessions | None:
+    def _find_own(self, request: Any, app: App) -> OwnSessions | None:
         """Over pipes the server is one client's; over HTTP a connection may have an id."""
         from holdfast.usecases.which_session import OwnSessions
 
         if request is None:
             return self.own
-        connection = request.headers.get(CONNECTION)
-        if connection is None:
+        given = request.headers.get(CONNECTION)
+        if given is None:
             return None
+        connection = (app.settings.developer, given)  # an id is a name, and not a right
         own = self._by_connection.pop(connection, None) or OwnSessions()
         self._by_connection[connection] = own  # the last one is the one that was used last
         if len(self._by_connection) > MOST_CONNECTIONS:
@@ -262,8 +348,20 @@ def _find_input_schema(name: str) -> Mapping[str, Any] | None:
     return tool.input_schema()
 
 
+def _list_offered(with_team: bool) -> list[Tool]:
+    return [tool for tool in _load_tools().values() if with_team or not tool.is_of_team]
+
+
+def write_instructions(*, with_team: bool) -> str:
+    instructions = prose("instructions")
+    if not with_team:
+        return instructions
+    team = prose("instructions-team")
+    return f"{instructions}\n\n{team}"
+
+
 @cache
-def _describe_tools() -> tuple[types.Tool, ...]:
+def _describe_tools(with_team: bool) -> tuple[types.Tool, ...]:
     return tuple(
         types.Tool(
             name=tool.name,
@@ -272,12 +370,8 @@ def _describe_tools() -> tuple[types.Tool, ...]:
             input_schema=dict(_find_input_schema(tool.name) or {}),
             annotations=types.ToolAnnotations.model_validate(tool.hints),
         )
-        for tool in _load_tools().values()
+        for tool in _list_offered(with_team)
     )
-
-
-async def _list_tools(context: Context, params: object) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=list(_describe_tools()))
 
 
 async def _list_prompts(context: Context, params: object) -> types.ListPromptsResult:
@@ -292,21 +386,29 @@ async def _list_prompts(context: Context, params: object) -> types.ListPromptsRe
     )
 
 
-async def _list_resources(context: Context, params: object) -> types.ListResourcesResult:
+def _list_resources(with_team: bool) -> types.ListResourcesResult:
     from holdfast.surfaces.mcp import resources
 
-    return types.ListResourcesResult(
-        resources=[
-            types.Resource(
-                uri=resources.BUNDLE + phase,
-                name=f"bundle-{phase}",
-                title=resources.TITLE.format(phase=phase),
-                description=resources.DESCRIPTION,
-                mime_type="text/plain",
-            )
-            for phase in resources.PHASES
-        ]
-    )
+    listed = [
+        types.Resource(
+            uri=resources.BUNDLE + phase,
+            name=f"bundle-{phase}",
+            title=resources.TITLE.format(phase=phase),
+            description=resources.DESCRIPTION,
+            mime_type="text/plain",
+        )
+        for phase in resources.PHASES
+    ]
+    if with_team:
+        contexts = types.Resource(
+            uri=resources.CONTEXTS,
+            name="contexts",
+            title=resources.CONTEXTS_TITLE,
+            description=resources.CONTEXTS_DESCRIPTION,
+            mime_type="text/plain",
+        )
+        listed.append(contexts)
+    return types.ListResourcesResult(resources=listed)
 
 
 async def _list_resource_templates(
@@ -339,6 +441,10 @@ def _as_protocol_error(error: Exception, **about: str) -> MCPError:
     if isinstance(error, Invalid | NotFound):
         code = types.INVALID_PARAMS
     return MCPError(code, refused.message, {**refused.to_dict(), **about})
+
+
+def _allow_everything(request: object, scope: str) -> None:
+    """A server over pipes acts for the person who started it."""
 
 
 def _report_bug(refused: Answer) -> None:

@@ -33,6 +33,7 @@ PIECE_BYTES = 1 << 20
 TOO_LONG = f"A line is longer than {LINE_BYTES:,} bytes"
 LAST_ANSWERS_SECONDS = 20.0
 CLOSING_SECONDS = 10.0
+WAITING = "team-outbox"  # in the data folder: there once something has waited for a server
 
 
 def run(handover: Handover) -> None:
@@ -49,6 +50,7 @@ async def serve(handover: Handover) -> None:
         folder=handover.folder,
         process=process,
         exists=os.path.exists,
+        is_exchange_on=store.is_exchange_on,
     )
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
@@ -59,6 +61,7 @@ async def serve(handover: Handover) -> None:
             tasks.start_soon(wire.finish_answer)  # before any other is begun
             tasks.start_soon(wire.read, to_server)
             tasks.start_soon(wire.write, from_server)
+            tasks.start_soon(_send_waiting)
             await server.run(from_client, to_client, server.create_initialization_options())
             tasks.cancel_scope.cancel()
     finally:
@@ -86,6 +89,25 @@ class Store:
         with suppress(HoldfastError, OSError):
             await self._app.drain()
         return self._app
+
+    async def is_exchange_on(self, request: object) -> bool:
+        """Without opening the store for it, where that is possible.
+
+        Once it is open it is asked itself: who closes a file loses the locks of its process on it.
+        """
+        from holdfast.errors import HoldfastError
+        from holdfast.surfaces.mcp.exchange_look import look_for_exchange
+
+        async with self._opening:
+            found = look_for_exchange() if self._app is None else None
+        if found is not None:
+            return found
+        from holdfast.usecases.exchange import is_exchange_on
+
+        try:
+            return await is_exchange_on(await self.app_for(request))
+        except (HoldfastError, OSError):
+            return False
 
     async def close(self) -> None:
         """What this server has opened ends with it; what hooks have opened does not."""
@@ -214,6 +236,23 @@ class Wire:
     def _write_line(self, text: bytes) -> None:
         self.wire_out.write(text)
         self.wire_out.flush()
+
+
+async def _send_waiting() -> None:
+    """What was made while the team's server could not be reached; no call waits for it."""
+    await anyio.to_thread.run_sync(_send_what_waits, abandon_on_cancel=True)
+
+
+def _send_what_waits() -> None:
+    from holdfast.errors import HoldfastError
+    from holdfast.ground.settings import load_settings
+
+    with suppress(HoldfastError, OSError):
+        settings = load_settings()
+        if os.path.lexists(os.path.join(settings.home, WAITING)):
+            from holdfast.usecases.exchange import send_waiting
+
+            send_waiting(settings)
 
 
 def _format_line(message: types.JSONRPCMessage) -> bytes:

@@ -39,13 +39,16 @@ class Operation:
         takes: Collection[str] = (),
         writes: bool = False,
         explained: str = "",
+        is_in_session: bool = True,
     ):
         self.name = name
         self.run = run
         self.needs = tuple(needs)
         self.explained = explained  # for a caller that left out what is needed
         self.writes = writes
-        self.known = (*needs, *takes, "session_id")
+        self.known = (*needs, *takes)
+        if is_in_session:
+            self.known += ("session_id",)
         if writes:
             self.known += ("idempotency_key",)
 
@@ -60,8 +63,11 @@ class Tool:
         operations: Collection[Operation],
         properties: Callable[[], Mapping[str, Schema]],
         hints: Mapping[str, bool],
+        *,
+        is_of_team: bool = False,
     ):
         self.name = name
+        self.is_of_team = is_of_team  # offered where the exchange is on; its calls are counted
         self.title = title
         self.hints = dict(hints)
         self.operations = {operation.name: operation for operation in operations}
@@ -70,6 +76,17 @@ class Tool:
     @property
     def has_operations(self) -> bool:
         return list(self.operations) != [self.name]
+
+    def name_call(self, operation: str) -> str:
+        return f"{self.name}.{operation}" if self.has_operations else self.name
+
+    def find_scope(self, operation: Operation) -> str:
+        """What a token must be allowed to do for this call."""
+        from holdfast.identity.scopes import PUBLISH, READ, WRITE
+
+        if not operation.writes:
+            return READ
+        return PUBLISH if self.is_of_team else WRITE
 
     @property
     def description(self) -> str:

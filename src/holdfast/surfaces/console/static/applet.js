@@ -25,7 +25,7 @@
   // --- capture: on idle and on leaving, so that a resumed session can offer it again ----------------------
 
   // Named apart, or not part of what was open.
-  const OWN = ["applet", "session", "path", "since", "line", "edit"];
+  const OWN = ["applet", "session", "path", "since", "line", "edit", "from"];
   const note = document.getElementById("capture");
   let captured = "";
 

@@ -49,7 +49,7 @@
 
   // Events may have been missed before the stream was open, so the parts are fetched again.
   function setLive(now) {
-    if (now && !isLive) ["#head", "#card", "#list", "#stock"].forEach(refresh);
+    if (now && !isLive) ["#head", "#card", "#list", "#team", "#stock"].forEach(refresh);
     isLive = now;
     wasLive = wasLive || now;
     showLive();
@@ -64,6 +64,7 @@
   let isNews = false;
 
   function handleEvent(topic, event) {
+    if (topic.startsWith("team.")) return refresh("#team");
     const isShown = find("#card")?.dataset.session === event.session_id;
     countSoon();
     if (topic === "caco.context") {
@@ -141,7 +142,8 @@
   // --- keys ---------------------------------------------------------------------------------------------
 
   const links = () => [...document.querySelectorAll("#list .session")];
-  const rows = () => [...document.querySelectorAll("#list .session, .claim, .changed-file")];
+  const ROWS = "#list .session, .claim, .changed-file, .item > button, .item > .button, .more-items > summary, .published .toggle";
+  const rows = () => [...document.querySelectorAll(ROWS)].filter((row) => row.checkVisibility());
 
   function step(by) {
     const all = rows();
@@ -193,7 +195,7 @@
     }
     const isTyping = event.target.closest("input:not([type=radio]), textarea, select, [contenteditable]");
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || find("dialog[open]")) return;
-    const inList = event.target.closest("#list, .changed-files") || event.target === document.body || event.target.id === "main";
+    const inList = event.target.closest("#list, .changed-files, .since, .published") || event.target === document.body || event.target.id === "main";
     if (event.key.startsWith("Arrow") && !inList) return; // arrow keys scroll outside of lists
     if (event.key === "Enter" && event.target.matches(".claim")) event.target.querySelector(".named a")?.click();
     const action = actions[event.key];
@@ -292,6 +294,8 @@
     clearTimeout(saying);
     saying = setTimeout(() => (toast.hidden = true), SAID_SECONDS * 1000);
   }
+
+  document.addEventListener("holdfast:say", ({ detail }) => say(detail));
 
   // --- scroll position and time zone of the reader ------------------------------------------------------
 

@@ -3,7 +3,11 @@
 // visible.
 "use strict";
 
-const TOPICS = ["caco.context", "session.started", "session.ended", "session.renamed"];
+const TEAM_TOPICS = [
+  "context_published", "context_revoked", "claimed", "released", "visibility_changed",
+  "handoff_offered", "handoff_accepted", "handoff_declined", "handoff_completed", "handoff_cancelled",
+].map((change) => `team.${change}`);
+const TOPICS = ["caco.context", "session.started", "session.ended", "session.renamed", ...TEAM_TOPICS];
 const LONGEST_WAIT_SECONDS = 60;
 
 const tabs = new Set();
