@@ -7,13 +7,14 @@
 #   make bench    side by side with peers in one run; writes docs/benchmarks.md
 #   make quiz     what the next agent is handed after three sessions; writes its tables in docs/benchmarks.md
 #   make soak     fault and security tests at full counts
+#   make failover three PostgreSQL nodes that fail over under load; see docs/howto/failover.md
 #   make docs     write the generated pages again
 #   make contract write the golden file of the names that others call again, when a change of them is meant
 #   make house    how open the lines are, and which names to look at;  ARGS=--list, ARGS=--unused, ARGS=PATH
 #   make mutants  do the tests notice a change?  ARGS="--count 300 --seed 1 --room sessions"; see docs/howto/mutants.md
 #   make walks    how many files and functions a call passes through;  ARGS=--list names them
 
-.PHONY: help setup demo chromium client-parts test clients check lint bench quiz soak docs contract house mutants walks clean
+.PHONY: help setup demo chromium client-parts pgbouncer test clients check lint bench quiz soak failover docs contract house mutants walks clean
 
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -26,6 +27,7 @@ HERE := $(shell printf '%s' "$(CURDIR)" | cksum | cut -d' ' -f1)
 BASE := .venv/.base-$(HERE)
 DEV := .venv/.dev-$(HERE)
 BENCH := .venv-bench/.stamp-$(HERE)
+FAILOVER := .venv-failover/.stamp-$(HERE)
 export PYTHON
 # Compiled once, not by every process that a test or the story starts, although many containers ask for that.
 export PYTHONDONTWRITEBYTECODE =
@@ -45,6 +47,10 @@ $(BENCH): pyproject.toml bench/requirements.txt tools/environment.sh
 	@tools/environment.sh .venv-bench -e '.[mcp,server]' -r bench/requirements.txt
 	@touch $@
 
+$(FAILOVER): tests/failover/requirements.txt tools/environment.sh
+	@tools/environment.sh .venv-failover -r tests/failover/requirements.txt
+	@touch $@
+
 setup: $(DEV)
 
 demo: $(BASE)
@@ -56,8 +62,11 @@ chromium:
 client-parts:
 	@tools/client_parts.sh
 
+pgbouncer:
+	@tools/pgbouncer.sh
+
 # A part of the tests says nothing about coverage, so thresholds are only held for all of them.
-test: $(DEV) chromium client-parts
+test: $(DEV) chromium client-parts pgbouncer
 ifeq ($(strip $(ARGS)),)
 	@rm -f .coverage .coverage.*
 	$(PY) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=
@@ -84,8 +93,11 @@ bench: $(BENCH)
 quiz: $(DEV)
 	@$(PY) -m bench.quiz $(ARGS)
 
-soak: $(DEV) chromium
+soak: $(DEV) $(FAILOVER) chromium pgbouncer
 	HOLDFAST_SCALE=$${HOLDFAST_SCALE:-1.0} $(PY) -m pytest --timeout 7200 -m "soak or not soak" $(if $(strip $(ARGS)),$(ARGS),$(wildcard tests/faults tests/security))
+
+failover: $(DEV) $(FAILOVER)
+	@$(PY) -m tests.failover
 
 docs: $(DEV)
 	COLUMNS=80 $(BIN)/holdfast --help >docs/help.txt.new
@@ -98,6 +110,8 @@ docs: $(DEV)
 	@mv docs/schema.md.new docs/schema.md
 	$(PY) -m tools.errors >docs/errors.md.new
 	@mv docs/errors.md.new docs/errors.md
+	$(PY) -m tools.exchange >docs/exchange.md.new
+	@mv docs/exchange.md.new docs/exchange.md
 	$(PY) -m tools.mcp_answers >src/holdfast/surfaces/mcp/answers.txt.new
 	@mv src/holdfast/surfaces/mcp/answers.txt.new src/holdfast/surfaces/mcp/answers.txt
 
@@ -115,4 +129,4 @@ walks: $(DEV)
 	@$(PY) -m tools.walks $(ARGS)
 
 clean:
-	rm -rf .venv .venv-bench .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .mutants build dist
+	rm -rf .venv .venv-bench .venv-failover .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .mutants build dist

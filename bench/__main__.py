@@ -16,11 +16,11 @@ from pathlib import Path
 from bench.contestants import CONTESTANTS
 from bench.machine import describe_machine
 from bench.measurements import MEASUREMENTS, Bench
-from bench.page import PAGE, find_section, replace_section
+from bench.page import PAGE, find_section, replace_section, update_page
 from bench.place import open_places
 from bench.processes import preload
 from bench.quiz.report import TITLE as QUIZ
-from bench.report import write_report
+from bench.report import TITLES, describe_run, write_report
 from tests.rig.postgres import execute
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,7 +48,15 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--out", type=Path, help="write the page here, also after a partial or quick run"
     )
-    return parser.parse_args(arguments)
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="write what --only measured into docs/benchmarks.md, with its date",
+    )
+    options = parser.parse_args(arguments)
+    if options.update and (options.quick or options.contestant or not options.only):
+        parser.error("--update takes whole measurements, named with --only")
+    return options
 
 
 def pick_contestants(words: list[str] | None) -> list[str]:
@@ -92,18 +100,17 @@ def main() -> None:
         bench = Bench(pick_contestants(options.contestant), places, options.quick, progress())
         results = asyncio.run(run(options, bench))
         notes = NOTES.read_text() if NOTES.exists() else ""
-        page = write_report(
-            describe_machine(places.folder, version),
-            bench.durability,
-            results,
-            notes,
-            options.quick,
-        )
+        facts = describe_machine(places.folder, version)
+        page = write_report(facts, bench.durability, results, notes, options.quick)
     if quiz := find_section(PAGE.read_text(), QUIZ):  # it has no times, and a run of its own
         page = replace_section(page, QUIZ, quiz)
     print(page)
     if bench.failed:
         sys.exit(f"Not measured: {', '.join(bench.failed)}. The page was not written.")
+    if options.update:
+        titles = [TITLES[name] for name in results]
+        remark = describe_run(facts)
+        PAGE.write_text(update_page(PAGE.read_text(), page, titles, remark, facts["Date"]))
     whole = not (options.quick or options.only or options.contestant)
     if out := options.out or (PAGE if whole else None):
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -290,9 +290,9 @@ async def append_lanes(folder: Path) -> AsyncIterator[list[Lane]]:
 
 
 @contextmanager
-def handshaken(argv: Sequence[str], environment: dict[str, str]) -> Any:
+def handshaken(argv: Sequence[str], environment: dict[str, str], folder: Path | None = None) -> Any:
     """A server that knows its client."""
-    with pipe(argv, environment) as server:
+    with pipe(argv, environment, folder) as server:
         server.send(INITIALIZE)
         server.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         server.number = 1
@@ -306,7 +306,11 @@ def post_event(wire: Wire, session_id: str, text: str) -> None:
 
 def call_tool(server: Pipe, text: str) -> None:
     event = {"operation": "append", "event_type": "user_message", "role": "user", "content": text}
-    answer = server.ask("tools/call", {"name": "session", "arguments": event})
+    ask_tool(server, "session", event)
+
+
+def ask_tool(server: Pipe, name: str, arguments: dict[str, Any]) -> None:
+    answer = server.ask("tools/call", {"name": name, "arguments": arguments})
     if answer.get("isError"):
         raise RuntimeError(answer)
 

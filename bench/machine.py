@@ -33,6 +33,7 @@ def describe_machine(folder: Path, server_version: str) -> dict[str, str]:
     return {
         "Date": time.strftime("%Y-%m-%d", time.gmtime()),
         "Cores": f"{os.cpu_count()} ({platform.machine()})",
+        "Load": f"{os.getloadavg()[1]:.1f} in the last five minutes, this run included",
         "System": f"{platform.system()} {platform.release()}",
         "File system": (
             f"{file_system(folder)}; a 4 kB write with "

@@ -14,6 +14,10 @@ from bench import cases
 from bench.cases import Entry, Run
 from bench.contestants import BARE, EQUAL, OURS, engine_of, make
 from bench.doors import append_lanes, page_lanes
+from bench.exchange import ENGINES, exchange_lanes, tool_lanes
+from bench.exchange_history import LARGE as LARGE_HISTORY
+from bench.exchange_history import QUICK_LARGE as QUICK_LARGE_HISTORY
+from bench.exchange_history import history_lanes
 from bench.hooks import LONG_BYTES, QUICK_LONG_BYTES, hook_lanes
 from bench.mcp_start import answer_lanes, memory_lanes
 from bench.measure import Absent, Block, Effort, Lane, race
@@ -289,6 +293,29 @@ async def staleness(bench: Bench) -> list[Row]:
     return list(lanes)
 
 
+async def exchange(bench: Bench) -> list[Row]:
+    """An engine at a time; the tool apart, because its processes disturb a call that is timed."""
+    places = bench.places
+    opened = [exchange_lanes(places, engine) for engine in ENGINES]
+    rows: list[Row] = []
+    for lanes_of in (*opened, tool_lanes(places.folder)):
+        async with lanes_of as lanes:
+            await race(lanes, bench.effort(25, 0.2), bench.say)
+            rows += lanes
+    return rows
+
+
+async def exchange_history(bench: Bench) -> list[Row]:
+    large = QUICK_LARGE_HISTORY if bench.quick else LARGE_HISTORY
+    rows: list[Row] = []
+    for engine in ENGINES:
+        bench.say(f"  {engine}: filling {large:,} rows")
+        async with history_lanes(bench.places, engine, large) as lanes:
+            await race(lanes, bench.effort(25, 0.1), bench.say)
+            rows += lanes
+    return rows
+
+
 async def recall(bench: Bench) -> list[Row]:
     return list(await measure_recall(bench.places))
 
@@ -314,6 +341,8 @@ MEASUREMENTS = {
     "mcp-start": mcp_start,
     "doors": doors,
     "scaling": scaling,
+    "exchange": exchange,
+    "exchange-history": exchange_history,
     "staleness": staleness,
     "recall": recall,
     "noise": noise,

@@ -10,10 +10,11 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from textwrap import fill
 
-from bench import mcp_start, noise
+from bench import exchange, mcp_start, noise
 from bench import measurements as m
-from bench.contestants import BARE, EQUAL
+from bench.contestants import BARE, EQUAL, OURS
 from bench.measure import Absent, Lane, Ratio, microseconds, ratio, spread
 from bench.measurements import Row
 from bench.recall import Answered
@@ -29,6 +30,8 @@ from bench.targets import (
     verb_latencies,
 )
 
+LINE_CHARS = 120  # of the page
+
 INTRODUCTION = """# Benchmarks
 
 Written by `make bench`; do not edit (remarks belong to `bench/notes.md`). All contestants take turns in one run: in
@@ -36,7 +39,8 @@ every round each runs a block of calls, in a changing order, and a ratio is comp
 the median of those ratios and, in brackets, their tenth to ninetieth percentile.
 
 To repeat it: `make bench` (about 25 minutes, no root, no daemon); `make bench ARGS="--quick"` for a first look and
-`make bench ARGS="--only append"` for one measurement. `TMPDIR` chooses the disk.
+`make bench ARGS="--only append"` for one measurement, which `--update` writes here alone, with its date. `TMPDIR`
+chooses the disk.
 """  # noqa: E501 - the lines of the page
 
 QUICK = """
@@ -76,6 +80,8 @@ TITLES = {
     "mcp-start": "Starting an MCP server",
     "doors": "What a door adds",
     "scaling": "What grows with history",
+    "exchange": "The team exchange",
+    "exchange-history": "The team exchange beside a long history",
     "staleness": "Staleness check",
     "recall": "Recall beside plain search",
     "noise": noise.TITLE,
@@ -134,6 +140,20 @@ longer there than in a loop that does nothing else. The bare server has one rout
     "scaling": """
 On SQLite, twelve events in each session. The first rows are calls in one process, the others requests over a raw socket.
 """,  # noqa: E501 - the lines of the page
+    "exchange": f"""
+A team of ten, each with three active contexts, a claim and an offer. Ours is the call as every door makes it; *counted*
+is the bare call with the rows that ours keeps as well: each call of the exchange is counted, so that a read is a read and
+a commit, and a publication has an event for listeners. The tool runs in a repository of 100 files, and reads from git
+what the named files contain.
+
+{exchange.PEER} is reported to take {exchange.PEER_SECONDS * 1e3:.0f} ms and is not a part of this run. By default it keeps
+a message in SQLite (WAL, synchronous=NORMAL) and commits it to a git archive; neither is synced before it answers. What
+we measured of it once, by hand, is in `bench/notes.md`.
+""",  # noqa: E501 - the lines of the page
+    "exchange-history": """
+History is what is over: contexts that were superseded, revoked or expired, released and expired reservations, answered
+and expired handoffs, ended sessions, events and counted calls, an equal number of each, of ten developers.
+""",  # noqa: E501 - the lines of the page
     "staleness": """
 `git status` returns names; ours returns names and one id for all contents, and runs no code of the repository.
 A bundle checks ten pieces of evidence, opens its store and writes a receipt. If the flag is off, no git is started.
@@ -177,6 +197,13 @@ def write_report(
             *SECTIONS.get(name, simple_section)(rows),
         ]
     return "\n\n".join(part.strip() for part in [*parts, notes] if part) + "\n"
+
+
+def describe_run(facts: dict[str, str]) -> str:
+    """Of a measurement that stands on the page beside those of another run."""
+    names = ("Cores", "Load", "File system", "SQLite", "PostgreSQL")
+    described = "; ".join(f"{name}: {facts[name]}" for name in names)
+    return fill(f"Measured in a run of its own on {facts['Date']}. {described}.", LINE_CHARS)
 
 
 def table(head: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> str:
@@ -431,6 +458,16 @@ def door_section(rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
+def exchange_section(rows: Sequence[Row]) -> Iterator[str]:
+    """The tables, and how many of our publications fit into one call of the peer."""
+    yield from door_section(rows)
+    for engine, title in ENGINES.items():
+        case = exchange.case_of(engine, exchange.PUBLISH)
+        ours = microseconds(own(rows, case)[OURS[engine]]) / 1e6
+        times = whole(exchange.PEER_SECONDS / ours)
+        yield f"The reported time is {times} times ours on {title} ({ours * 1e3:.2f} ms).\n"
+
+
 def scaling_section(rows: Sequence[Row]) -> Iterator[str]:
     """Each question is asked of the small store first."""
     lanes = [row for row in rows if isinstance(row, Lane)]
@@ -480,6 +517,8 @@ SECTIONS = {
     "mcp-start": door_section,
     "doors": door_section,
     "scaling": scaling_section,
+    "exchange": exchange_section,
+    "exchange-history": scaling_section,
     "staleness": door_section,
     "recall": recall_section,
     "noise": noise_section,

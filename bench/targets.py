@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench import doors, hooks, mcp_start, scaling, staleness
+from bench import doors, exchange_history, hooks, mcp_start, scaling, staleness
 from bench import measurements as m
 from bench.contestants import BARE, EQUAL, OURS
+from bench.exchange import ENGINES, case_of
 from bench.measure import Lane, Ratio, latencies, percentile, ratio, spread
 from bench.measurements import Row
 from bench.startup import BARE_PYTHON
 
-ENGINES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 ABOUT_THE_SAME = 2.0
 FLAT = 1.2
 NOT_STARVED = 0.5
@@ -158,6 +158,17 @@ def promises(found: Found) -> Iterator[Verdict]:
         sizes = [scaling.name_size(size) for size in (scaling.LARGE, scaling.SMALL)]
         growth = found.ratio((sizes[0], question), (sizes[1], question))
         yield Verdict(f"P8 {question}: {sizes[0]} / {scaling.SMALL:,}", 1.5, growth)
+    for engine in ENGINES:
+        yield from promise_exchange(found, engine)
+
+
+def promise_exchange(found: Found, engine: str) -> Iterator[Verdict]:
+    large, small = exchange_history.LARGE, exchange_history.SMALL
+    sizes = [exchange_history.name_size(size) for size in (large, small)]
+    for question in exchange_history.PROMISED:
+        case = case_of(engine, question)
+        growth = found.ratio((sizes[0], case), (sizes[1], case))
+        yield Verdict(f"P8 exchange on {case}: {sizes[0]} / {small:,}", 1.5, growth)
 
 
 def promise_writes(found: Found, engine: str) -> Iterator[Verdict]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -29,8 +31,21 @@ Request = tuple[str, Mapping[str, Any]]
 
 def list_lines() -> Iterator[str]:
     yield f"{front.SDK}\t{find_release()}"
-    for name, answer in {**record_handshake(), **record_stateless()}.items():
+    alone = record()
+    for name, answer in alone.items():
         yield f"{name}\t{answer}"
+    for name, answer in record(HOLDFAST_DEVELOPER="docs").items():
+        if answer != alone[name]:
+            yield f"{front.TEAM}{name}\t{answer}"
+
+
+def record(**environment: str) -> dict[str, str]:
+    """As a new home has it; a chosen handle switches the exchange on."""
+    for name in [name for name in os.environ if name.startswith("HOLDFAST_")]:
+        del os.environ[name]
+    with tempfile.TemporaryDirectory() as home:
+        os.environ.update(environment, HOLDFAST_HOME=home)
+        return {**record_handshake(), **record_stateless()}
 
 
 def find_release() -> str:

@@ -149,6 +149,7 @@ def test_to_stop_is_to_pause_and_to_say_how_it_goes_on():
 
     for word in ("`pause`", "`summary`", "`next_steps`", "`decide`", "`/workspace.resume`"):
         assert word in text
+    assert "4. If `covibe_session` is offered: `publish_context`" in text
 
 
 # --- names ----------------------------------------------------------------------------------------

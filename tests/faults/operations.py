@@ -155,8 +155,8 @@ def prepare_older(folder: Path) -> None:
     with_store(folder, nothing)
     connection = apsw.Connection(os.fspath(folder / "test.db"))
     connection.execute(
-        "insert into outbox (workspace_id, developer_id, topic, data, created_at)"
-        " values ('w', 'd', 'old', '{}', '2026')"
+        "insert into outbox (workspace_id, developer_id, id, topic, data, created_at)"
+        " values ('w', 'd', 1, 'old', '{}', '2026')"
     )
     connection.close()
 

@@ -1,7 +1,8 @@
 """A network that loses the answer: a TCP proxy in front of PostgreSQL.
 
 It passes everything on, until an answer to an executed statement is complete. Then the server has
-committed, and by chance the client never hears of it: the connection is cut instead.
+committed, and by chance the client never hears of it: the connection is cut instead. Or it is a
+server that fails at a given step, and is gone.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 EXECUTE, READY = ord("E"), ord("Z")
+SYNC, SIMPLE = ord("S"), ord("Q")  # a step ends with one of these
 
 
 class LossyProxy:
@@ -41,6 +43,12 @@ class LossyProxy:
         assert task is not None
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        if self.is_gone:
+            try:
+                await self.end()
+            finally:
+                writer.transport.abort()
+            return
         parts = urlsplit(self.url)
         server_reader, server_writer = await asyncio.open_connection(parts.hostname, parts.port)
         connection = _Connection(self)
@@ -57,11 +65,49 @@ class LossyProxy:
             for each in (writer, server_writer):
                 each.transport.abort()
 
-    def loses(self) -> bool:
+    is_gone = False
+
+    async def end(self) -> None:
+        """What comes before a connection is cut."""
+
+    def fails_before_step(self) -> bool:
+        return False
+
+    def fails_after_step(self, executed: bool) -> bool:
+        if not executed:
+            return False
         if self._chance.random() >= self.loss:
             return False
         self.lost += 1
         return True
+
+
+class FailingServer(LossyProxy):
+    """Gone at step `fails_at`: before the server hears of it, or when it has done it."""
+
+    def __init__(self, url: str, *, before: bool):
+        super().__init__(url, random.Random(0))
+        self.fails_at = 0
+        self._before, self._steps = before, 0
+
+    def fails_before_step(self) -> bool:
+        return self._before and self._fails()
+
+    def fails_after_step(self, executed: bool) -> bool:
+        return not self._before and self._fails()
+
+    def _fails(self) -> bool:
+        """Steps are counted from when it is known where it fails."""
+        self._steps += self.fails_at > 0
+        self.is_gone = self.is_gone or (self.fails_at > 0 and self._steps == self.fails_at)
+        return self.is_gone
+
+
+class SilentServer(FailingServer):
+    """Cut off instead: connections stay open, new ones are taken, and nothing is answered."""
+
+    async def end(self) -> None:
+        await asyncio.Event().wait()
 
 
 class _Connection:
@@ -78,6 +124,9 @@ class _Connection:
             kind, message = await read_message(reader)
             if kind == EXECUTE:
                 self._executing = True
+            if kind in (SYNC, SIMPLE) and self._proxy.fails_before_step():
+                await self._proxy.end()
+                return
             writer.write(message)
             await writer.drain()
 
@@ -88,7 +137,8 @@ class _Connection:
             held += message
             if kind == READY:
                 executed, self._executing = self._executing, False
-                if executed and self._proxy.loses():
+                if self._proxy.fails_after_step(executed):
+                    await self._proxy.end()
                     return
             if kind == READY or not self._executing:
                 writer.write(held)

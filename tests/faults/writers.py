@@ -601,3 +601,22 @@ def append_impatiently(line: Line, url: str, session_id: str, count: int, with_l
             ]
 
     line.say(asyncio.run(work()) if with_loop else drive(work()))
+
+
+# --- R22 ------------------------------------------------------------------------------------------
+
+
+def append_in_turns(line: Line, url: str, session_ids: list[str]) -> None:
+    """To one session after the other, until told to stop: each acknowledged before the next."""
+
+    async def body(sessions: SessionService) -> None:
+        number = 0
+        while not line.is_called():
+            for session_id in session_ids:
+                event = await sessions.append_event(
+                    session_id, "user_message", "user", f"number {number}"
+                )
+                line.say(event.id)
+            number += 1
+
+    with_sessions(url, body)

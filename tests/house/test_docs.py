@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.house import source
+from tools import exchange
 
 
 def run_and_read(*command: str) -> str:
@@ -36,6 +37,29 @@ def test_the_answers_before_the_first_call_are_those_of_the_server():
     answers = source.ROOT / "src" / "holdfast" / "surfaces" / "mcp" / "answers.txt"
 
     assert answers.read_text() == run_and_read("-m", "tools.mcp_answers")
+
+
+def test_what_the_exchange_promises_is_shown_where_the_page_says():
+    """A test that does not exist or does not run at a door fails here, too."""
+    assert (source.ROOT / "docs" / "exchange.md").read_text() == run_and_read(
+        "-m", "tools.exchange"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tests", "doors", "problem"),
+    [
+        ((), (), "No test is named"),
+        ((f"{exchange.STORY}test_that_does_not_exist",), (), "not found"),
+        ((exchange.STATE,), ("console",), "runs at: console"),
+        ((exchange.WALLS,), (), "runs at: SQLite, PostgreSQL"),
+    ],
+)
+def test_a_promise_without_its_test_or_its_door_fails(
+    tests: tuple[str, ...], doors: tuple[str, ...], problem: str
+):
+    with pytest.raises(exchange.NotShownError, match=problem):
+        list(exchange.write_page([exchange.Promise("Words.", tests, doors=doors)]))
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ FOR_GIT = {"subprocess", "threading"}
 # What a text without a pattern to look for has no need of.
 FOR_PATTERNS = {"enum", "re"}
 # How many modules of ours each hook may load: each costs as much as a query.
-AT_A_PROMPT, AT_THE_END_OF_A_TURN, AT_A_START = 47, 54, 167
+AT_A_PROMPT, AT_THE_END_OF_A_TURN, AT_A_START = 47, 54, 168
 # Only what is created or repaired for the first time may load these.
 NOT_EVERY_TIME = {
     "datetime",
@@ -74,6 +74,7 @@ NOT_EVERY_TIME = {
     "holdfast.storage.group_commit",
     "holdfast.storage.postgres",
     "holdfast.storage.spool",
+    "holdfast.usecases.withholding",
 }
 STORE_ONE_EVENT = """
 from holdfast.ground.settings import load_settings, sqlite_path
@@ -164,6 +165,21 @@ def test_a_hook_that_finds_its_session_loads_no_expensive_module(bare: set[str],
     assert count_ours(modules) <= AT_A_PROMPT
     with App() as app:
         assert app.count().stored == 2
+
+
+def test_a_hook_about_a_command_that_reads_the_exchange_loads_no_expensive_module(
+    bare: set[str], tmp_path: Path
+):
+    """What it printed is graded before it is left out."""
+    given = {"command": "holdfast team contexts; pytest -q"}
+    payload = claude_payload(
+        tmp_path, "PostToolUse", tool_name="Bash", tool_input=given, tool_response="1 failed"
+    )
+
+    modules = loaded_modules("-m", "holdfast", "hook", "claude", "PostToolUse", stdin=payload)
+
+    assert find_expensive(modules - bare) == []
+    assert "holdfast.observations.grading" in modules
 
 
 def test_a_hook_that_reads_the_transcript_loads_no_expensive_module(bare: set[str], tmp_path: Path):

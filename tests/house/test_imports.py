@@ -16,8 +16,12 @@ from tests.house import source
 # A library outside its place costs every process that passes by, and ties the rooms to a third
 # party's words.
 PLACES = {
-    "apsw": ("holdfast.storage.sqlite",),
-    "asyncpg": ("holdfast.storage.postgres", "holdfast.storage.postgres_errors"),
+    "apsw": ("holdfast.storage.sqlite", "holdfast.storage.sqlite_look"),
+    "asyncpg": (
+        "holdfast.storage.postgres",
+        "holdfast.storage.postgres_errors",
+        "holdfast.storage.postgres_hosts",
+    ),
     "click": ("holdfast.surfaces.cli",),
     "rich": ("holdfast.surfaces.cli",),
     "mcp": ("holdfast.surfaces.mcp",),

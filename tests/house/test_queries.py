@@ -30,6 +30,8 @@ SORTS = {name for plans in PLANS.values() for name in plans.SORTS}
 # For arguments that a room gives no value for.
 BY_TYPE = {"text": "'x'", "integer": "1", "bigint": "1", "bytea": "'\\x00'"}
 OWNER = {"p_workspace": "'w2'", "p_developer": "'d5'"}
+# The first arguments of a verb: for whom it is, or what a caller presents to show who it is.
+FIRST_ARGUMENTS = (["p_workspace", "p_developer"], ["p_workspace", "p_presented"])
 OWNER_COLUMNS = {"workspace_id", "developer_id"}
 MOST_ROWS = 50
 
@@ -121,7 +123,13 @@ def test_every_function_is_made_from_a_room_s_file(postgres_owner_url: str):
     made = {row["name"] for row in execute(postgres_owner_url, FUNCTIONS)}
     known = {full_name(block) for kind in ("guards", "queries") for block in read_functions(kind)}
 
-    assert made - known == {"memori.is_adopted", "holdfast.put_walls", "holdfast.grant_functions"}
+    assert made - known == {
+        "memori.is_adopted",
+        "holdfast.put_walls",
+        "holdfast.grant_functions",
+        "holdfast.show_to_team",
+        "holdfast.let_readers_read",
+    }
     assert known <= made
 
 
@@ -135,7 +143,7 @@ def test_a_query_uses_each_of_its_arguments(query: Query):
     }
 
     assert used == set(range(1, argument_count(query) + 1))
-    assert {1, 2} <= used, "the workspace and the developer come first"
+    assert {1, 2} <= used, "the workspace comes first, then the developer or what one presents"
 
 
 def test_every_query_is_used():
@@ -215,12 +223,10 @@ def functions(postgres_owner_url: str) -> dict[str, Function]:
 
 
 def verbs(functions: dict[str, Function]) -> set[str]:
-    """What takes a workspace and a developer is a verb, unless it is on the list of inner
-    functions.
+    """What takes a workspace and a developer, or what a caller presents, is a verb, unless it is on
+    the list of inner functions.
     """
-    return {
-        f.name for f in functions.values() if f.arguments[:2] == ["p_workspace", "p_developer"]
-    } - INNER
+    return {f.name for f in functions.values() if f.arguments[:2] in FIRST_ARGUMENTS} - INNER
 
 
 def row_verbs() -> set[str]:
@@ -286,7 +292,7 @@ SQL_FUNCTIONS = """
 select n.nspname || '.' || p.proname as name,
        array(select a.oid::regtype::text from unnest(p.proargtypes) a (oid)) as types
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace join pg_language l on l.oid = p.prolang
-where n.nspname in ('holdfast', 'context', 'memori') and l.lanname = 'sql'
+where n.nspname in ('holdfast', 'context', 'memori', 'team', 'identity') and l.lanname = 'sql'
 """
 
 
@@ -309,6 +315,17 @@ def test_plain_sql_functions_are_inlined(postgres_owner_url: str):
 # --- plans ----------------------------------------------------------------------------------------
 
 
+# An insert into a table that others refer to: SQLite would look for rows that refer to the new one,
+# if a statement had left such a row behind. None does: no key of ours is deferred.
+LOOKS_FOR_REFERENCES = {
+    *("team.enter", "team.reserve", "team.answer_handoff"),
+    *("identity.add_token", "identity.redeem_login"),
+}
+
+# Of these a workspace and a developer are the whole key.
+ONE_ROW_EACH = {"developers", "heartbeats"}
+
+
 def full_reads(plan: list[str], tables: set[str], statement: str) -> list[str]:
     """The lines of a SQLite plan that visit a table without anything but the owner to go by."""
     aliases = dict(re.findall(r"\b(\w+) (s|e|o|x|st|m)\b", statement))
@@ -323,6 +340,9 @@ def full_reads(plan: list[str], tables: set[str], statement: str) -> list[str]:
         if verb not in ("SCAN", "SEARCH") or rest.split()[0] not in names:
             continue
         by = set(re.findall(r"(\w+)(?:[,=<>)]| IS)", line.partition("(")[2]))
+        table = re.search(r"sqlite_autoindex_(\w+)_\d", line)
+        if by == OWNER_COLUMNS and table is not None and table[1] in ONE_ROW_EACH:
+            continue
         if verb == "SCAN" or by <= OWNER_COLUMNS:
             found.append(line)
     return found
@@ -342,7 +362,7 @@ def test_sqlite_reaches_every_row_by_an_index(query: Query, sqlite: SqliteDataba
         reads += full_reads(plan, tables, statement)
         sorts += [line for line in plan if "TEMP B-TREE" in line]
 
-    assert reads == [] or query.function in READS_ALL, reads
+    assert reads == [] or query.function in READS_ALL | LOOKS_FOR_REFERENCES, reads
     assert sorts == [] or query.function in SORTS, sorts
 
 
@@ -412,6 +432,9 @@ def full_scans(plan: dict[str, Any]) -> list[str]:
                 re.findall(r"\(*(?:\w+\.)?(\w+)\)* (?:=|<|>|IS)", node.get("Index Cond", ""))
             )
             columns |= set(re.findall(r"ROW\((\w+)", node.get("Index Cond", "")))
+            table = node.get("Index Name", "").removesuffix("_pkey")
+            if columns == OWNER_COLUMNS and table in ONE_ROW_EACH:
+                continue
             if columns <= OWNER_COLUMNS and not node.get("Relation Name", "").startswith("pg_"):
                 found.append(
                     f"{node['Node Type']} {node['Index Name']} {node.get('Index Cond')}: "
@@ -496,7 +519,8 @@ async def find_bad_kept_plans(url: str, functions: dict[str, Function]) -> dict[
 
 INDEXES_OF_TABLES = """
 select array_agg(format('%I.%I', schemaname, indexname) order by indexname)
-from pg_indexes where schemaname in ('holdfast', 'context', 'memori') group by tablename
+from pg_indexes where schemaname in ('holdfast', 'context', 'memori', 'team', 'identity')
+group by tablename
 """
 NO_STATISTICS = """
 do $$
@@ -505,7 +529,7 @@ declare
 begin
     for ours in select oid::regclass as name from pg_class
                 where relkind = 'r' and relnamespace::regnamespace::text
-                      in ('holdfast', 'context', 'memori')
+                      in ('holdfast', 'context', 'memori', 'team', 'identity')
     loop
         execute format('alter table %s set (autovacuum_enabled = off)', ours.name);
     end loop;

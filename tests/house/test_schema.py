@@ -16,6 +16,7 @@ from holdfast.scope import Scope
 from holdfast.storage import sqlite as engine
 from tests.house import source
 from tests.rig import catalogue
+from tests.rig.catalogue import READER
 from tests.rig.plans import PLANS
 from tests.rig.postgres import APP, OWNER, RUNTIME, Cluster
 from tools import schema
@@ -229,6 +230,7 @@ create trigger a before update or delete on context.notes for each row
     execute function holdfast.refuse();
 create trigger b before truncate on context.notes for each statement
     execute function holdfast.refuse();
+call holdfast.let_readers_read();
 """
 
 
@@ -244,6 +246,7 @@ async def test_a_new_table_without_anything_fails(owner: Any):
 
     assert await catalogue.postgres_problems(owner) == [
         "context.notes: row-level security is not enabled and forced",
+        "context.notes: holdfast_reader does not read exactly every row",
         "context.notes: no policy for every command",
         "context.notes: no trigger guards update",
         "context.notes: no trigger guards delete",
@@ -274,6 +277,11 @@ MISTAKES = [
         f"alter policy owner_only on context.notes using ({GOOD_POLICY} or id is null)",
         "has a way around",
     ),
+    ("drop policy reader_reads on context.notes", "does not read exactly every row"),
+    ("alter policy reader_reads on context.notes using (id is null)", "exactly every row"),
+    (f"grant insert on context.notes to {READER}", f"{READER} may INSERT"),
+    (f"grant select (token_hash) on identity.tokens to {READER}", "may read a hash"),
+    (f"grant select on identity.logins to {READER}", f"{READER} may SELECT"),
     ("drop trigger b on context.notes", "no trigger guards truncate"),
     ("alter table context.notes disable trigger a", "no trigger guards delete"),
     (

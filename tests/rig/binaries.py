@@ -97,6 +97,11 @@ def find_programs(folder: Path) -> Path:
     return copy_programs(installed, folder)
 
 
+def find_own_programs() -> Path:
+    """The wheel's `bin`, for a server that runs as ourselves."""
+    return _installed_wheel() / "pginstall" / "bin"
+
+
 def copy_programs(installed: Path, folder: Path) -> Path:
     """Copy what a server needs; the libraries stay beside it, because the programs look for them
     there.

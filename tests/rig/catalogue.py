@@ -14,15 +14,169 @@ import apsw
 # read them, the owner adds to them, and no policy lets a role change or remove a line.
 LEDGERS = {"holdfast.migrations", "holdfast.functions", "holdfast_migrations"}
 
-# SQLite numbers the rows of the outbox, and those that its full-text index names, across
-# workspaces: one writer, one file, one person.
-KEYS_WITHOUT_WORKSPACE = {"outbox", "memories", "journal"}
+# SQLite numbers the rows that its full-text index names across workspaces: one writer, one file,
+# one person.
+KEYS_WITHOUT_WORKSPACE = {"memories", "journal"}
 
 # The owner may read while the two functions run that search by words; without it their index could
 # not be used.
 SEARCHED = ("memori.memories", "searched", "r", "memori.is_searching()")
+# And while the next number of an event is looked for, which counts hidden events too.
+NUMBERED = (
+    "team.work_events",
+    "numbered",
+    "r",
+    "(current_setting('holdfast.numbering'::text, true) = 'yes'::text)",
+)
+
+# And while open logins are counted, which belong to nobody yet.
+COUNTED = (
+    "identity.logins",
+    "counted",
+    "r",
+    "(current_setting('holdfast.counting'::text, true) = 'yes'::text)",
+)
+
+# And while the developers of a workspace are listed for its retention.
+LISTED = {
+    (
+        table,
+        "listed",
+        "r",
+        "(current_setting('holdfast.pruning'::text, true) = 'yes'::text)",
+    )
+    for table in ("context.sessions", "team.developers")
+}
+OF_OWNER = {SEARCHED, NUMBERED, COUNTED, *LISTED}
+
+# What a team may read of each other. These policies are the one rule of visibility, so each is
+# here word for word: a row of the workspace, for a role that has said who it is, of a developer who
+# is public. The recipient of a handoff also answers it, and so releases the giver's reservation.
+WORKSPACE = "(workspace_id = NULLIF(current_setting('holdfast.workspace'::text, true), ''::text))"
+ME = "NULLIF(current_setting('holdfast.developer'::text, true), ''::text)"
+IS_SOMEONE = f"({ME} IS NOT NULL)"
+TO_ME = (
+    "(COALESCE(to_developer_id, current_setting('holdfast.developer'::text, true))"
+    " = current_setting('holdfast.developer'::text, true))"
+)
+
+
+def is_public(column: str) -> str:
+    return (
+        "(( SELECT d.visibility FROM team.developers d WHERE ((d.workspace_id ="
+        " NULLIF(current_setting('holdfast.workspace'::text, true), ''::text))"
+        f" AND (d.developer_id = {column}))) = 'public'::text)"
+    )
+
+
+OF_PUBLIC = {
+    f"team.{table}": f"({WORKSPACE} AND {IS_SOMEONE} AND {is_public(f'{table}.developer_id')})"
+    for table in ("reservations", "presence")
+}
+OF_PUBLIC["team.work_events"] = (
+    f"({WORKSPACE} AND {IS_SOMEONE} AND {is_public('work_events.developer_id')}"
+    " AND ((COALESCE(partner_id, ''::text) = ANY (ARRAY[''::text,"
+    " current_setting('holdfast.developer'::text, true)]))"
+    f" OR {is_public('work_events.partner_id')}))"
+)
+OF_PUBLIC["team.session_contexts"] = (
+    f"({WORKSPACE} AND {IS_SOMEONE} AND {is_public('session_contexts.developer_id')}"
+    " AND (superseded_by IS NULL) AND (revoked_at IS NULL) AND (expires_at > now()))"
+)
+TO_RECIPIENT = (
+    f"({WORKSPACE} AND {IS_SOMEONE} AND {TO_ME} AND {is_public('handoffs.developer_id')})"
+)
+RELEASED = (
+    f"({WORKSPACE} AND ({ME} = ( SELECT h.to_developer_id FROM team.handoffs h WHERE"
+    " ((h.workspace_id = NULLIF(current_setting('holdfast.workspace'::text, true), ''::text))"
+    " AND (h.claim_id = reservations.id) AND (h.status = 'accepted'::text)"
+    " AND (h.claim_id > '00000000-0000-0000-0000-000000000000'::uuid)) LIMIT 1)))"
+)
+SHARED = {
+    *((table, "team_reads", "r", rule, None) for table, rule in OF_PUBLIC.items()),
+    (
+        "team.developers",
+        "team_reads",
+        "r",
+        f"({WORKSPACE} AND {IS_SOMEONE} AND (visibility = 'public'::text))",
+        None,
+    ),
+    ("team.handoffs", "recipient_reads", "r", TO_RECIPIENT, None),
+    (
+        "team.handoffs",
+        "recipient_answers",
+        "w",
+        TO_RECIPIENT,
+        f"({WORKSPACE} AND (to_developer_id = {ME}))",
+    ),
+    ("team.reservations", "recipient_releases", "w", RELEASED, None),
+}
+
+# A workspace belongs to nobody in it.
+OF_WORKSPACE = {"identity.workspaces"}
+SHARED.add(
+    (
+        "identity.workspaces",
+        "own_workspace",
+        "*",
+        f"({WORKSPACE} AND {IS_SOMEONE})",
+        f"({WORKSPACE} AND {IS_SOMEONE})",
+    )
+)
+
+# Who presents a token or a code sees its row, and no other; whose it is follows from it. A login
+# belongs to nobody until a developer decides about it.
+PRESENTED = "NULLIF(current_setting('holdfast.presented'::text, true), ''::text)"
+
+
+def is_hash(column: str) -> str:
+    return f"encode({column}, 'hex'::text)"
+
+
+SHARED |= {
+    (
+        "identity.tokens",
+        "presenter_reads",
+        "r",
+        (
+            f"({WORKSPACE} AND (({PRESENTED} = {is_hash('token_hash')})"
+            f" OR ({PRESENTED} = (id)::text)))"
+        ),
+        None,
+    ),
+    (
+        "identity.logins",
+        "asker_begins",
+        "a",
+        None,
+        f"({WORKSPACE} AND ({is_hash('device_hash')} = {PRESENTED}) AND (developer_id IS NULL))",
+    ),
+    (
+        "identity.logins",
+        "presenter_reads",
+        "r",
+        (
+            f"({WORKSPACE} AND (({PRESENTED} = {is_hash('device_hash')})"
+            f" OR ({PRESENTED} = {is_hash('user_code_hash')})))"
+        ),
+        None,
+    ),
+    (
+        "identity.logins",
+        "presenter_decides",
+        "w",
+        f"({WORKSPACE} AND ({is_hash('user_code_hash')} = {PRESENTED}) AND (developer_id IS NULL))",
+        f"({WORKSPACE} AND (developer_id = {ME}))",
+    ),
+}
 
 RUNTIME = "holdfast_runtime"
+
+# Who reads everything for analysis and audit: every row, by a policy of its own, and no hash by
+# which somebody is known.
+READER = "holdfast_reader"
+READ = ("reader_reads", "r", "true")
+SECRET = r"identity\..*_hash$"
 
 # --- PostgreSQL -----------------------------------------------------------------------------------
 
@@ -40,6 +194,7 @@ order by name
 POLICIES = """
 select polname as name, polcmd::text as command, polpermissive as permissive,
        polroles = array[(select relowner from pg_class where oid = polrelid)] as owners_only,
+       polroles = array[to_regrole('holdfast_reader')::oid] as readers_only,
        pg_get_expr(polqual, polrelid) as using, pg_get_expr(polwithcheck, polrelid) as with_check
 from pg_policy where polrelid = $1
 """
@@ -101,7 +256,10 @@ select r.rolname as name,
        r.rolsuper or r.rolbypassrls or r.rolcreaterole or r.rolcreatedb or r.rolreplication
            as mighty,
        exists (select from pg_auth_members m
-               where m.member = r.oid and m.roleid is distinct from to_regrole($2)) as member,
+               where m.member = r.oid and m.roleid is distinct from to_regrole($2)
+                 -- Who makes a role may give it to others, and has none of its rights.
+                 and (to_jsonb(m) ->> 'inherit_option' is distinct from 'false'
+                      or to_jsonb(m) ->> 'set_option' is distinct from 'false')) as member,
        exists (select from pg_class c where c.relowner = r.oid) as owner
 from pg_roles r where r.rolname = $1
 """
@@ -112,7 +270,8 @@ GUARDS = {
     "delete": ROW | BEFORE | DELETE,
     "truncate": BEFORE | TRUNCATE,
 }
-HARMLESS = {"SELECT", "INSERT", "UPDATE", "UPDATE of a column", "USAGE"}
+READING = {"SELECT of a column", "USAGE"}
+HARMLESS = {*READING, "SELECT", "INSERT", "UPDATE", "UPDATE of a column", "USAGE"}
 
 
 async def postgres_tables(connection: Any) -> list[str]:
@@ -162,15 +321,26 @@ async def role_problems(connection: Any, role: str, group: str | None = None) ->
 
 
 def _policy_problems(table: str, policies: list[Any]) -> list[str]:
-    problems = []
     covering = [policy for policy in policies if policy["permissive"]]
+    problems = _reading_problems(table, covering)
     if not any(policy["command"] == "*" for policy in covering):
         problems.append(f"{table}: no policy for every command")
     for policy in covering:
         if (
             policy["owners_only"]
-            and (table, policy["name"], policy["command"], policy["using"]) == SEARCHED
+            and (
+                table,
+                policy["name"],
+                policy["command"],
+                policy["using"],
+            )
+            in OF_OWNER
         ):
+            continue
+        if policy["readers_only"]:
+            continue
+        rules = (_on_one_line(policy["using"]), _on_one_line(policy["with_check"]))
+        if (table, policy["name"], policy["command"], *rules) in SHARED:
             continue
         for side in ("using", "with_check"):
             expression = policy[side] or ""
@@ -188,6 +358,32 @@ def _policy_problems(table: str, policies: list[Any]) -> list[str]:
             if re.search(r"\bOR\b", expression):
                 problems.append(f"{table}: {side} of policy {policy['name']} has a way around")
     return problems
+
+
+def _reading_problems(table: str, policies: list[Any]) -> list[str]:
+    for_readers = [
+        (policy["name"], policy["command"], policy["using"])
+        for policy in policies
+        if policy["readers_only"]
+    ]
+    if for_readers == [READ]:
+        return []
+    return [f"{table}: {READER} does not read exactly every row"]
+
+
+def _reader_problems(grant: Any) -> list[str]:
+    problems = []
+    if grant["privilege"] not in READING:
+        problems.append(f"{grant['name']}: {READER} may {grant['privilege']}")
+    if re.search(SECRET, grant["name"]):
+        problems.append(f"{grant['name']}: {READER} may read a hash")
+    return problems
+
+
+def _on_one_line(expression: str | None) -> str | None:
+    if expression is None:
+        return None
+    return " ".join(expression.split())
 
 
 def _trigger_problems(table: str, triggers: list[Any]) -> list[str]:
@@ -227,7 +423,9 @@ def _grant_problems(grants: list[Any]) -> list[str]:
     for grant in grants:
         if grant["privilege"] not in HARMLESS:
             problems.append(f"{grant['name']}: {grant['grantee']} may {grant['privilege']}")
-        if grant["grantee"] != RUNTIME:
+        if grant["grantee"] == READER:
+            problems += _reader_problems(grant)
+        elif grant["grantee"] != RUNTIME:
             problems.append(f"{grant['name']}: granted to {grant['grantee']} and not to {RUNTIME}")
         if grant["privilege"] == "UPDATE":
             problems.append(f"{grant['name']}: {grant['grantee']} may update every column")

@@ -21,6 +21,7 @@ HOLDFAST = (sys.executable, "-m", "holdfast")
 PATIENT_MAIN = (
     "from holdfast import __main__; from holdfast.surfaces import hook;"
     "hook.INDEX_SECONDS = hook.TEXT_SECONDS = hook.GIT_SECONDS = 60.0;"
+    "hook.TEAM_SECONDS = hook.BRIEF_TEAM_SECONDS = 60.0;"
     "raise SystemExit(__main__.main())"
 )
 PATIENT = (sys.executable, "-c", PATIENT_MAIN)

@@ -98,6 +98,19 @@ def execute(url: str, *statements: str) -> list[asyncpg.Record]:
     return run_in_thread(work)
 
 
+def execute_script(url: str, script: str) -> None:
+    """Run all statements of a script at once."""
+
+    async def work() -> None:
+        connection = await asyncpg.connect(url)
+        try:
+            await connection.execute(script)
+        finally:
+            await connection.close()
+
+    run_in_thread(work)
+
+
 class Cluster:
     """A running server, seen through its superuser's DSN. `run` sets this run's databases apart
     from others.
@@ -157,6 +170,15 @@ class Cluster:
         execute(self.dsn(), f"alter database {name} set synchronous_commit = off")
         execute(self.dsn(name), CONFINE_TO_WORKSPACES)
         return name
+
+    def dump_statements(self, name: str) -> str:
+        """The statements that make the same database."""
+        folder = binaries.new_folder()
+        try:
+            programs = binaries.find_programs(folder)
+            return binaries.run([programs / "pg_dump", "--inserts", self.dsn(name)], folder)
+        finally:
+            shutil.rmtree(folder)
 
     def copy_by_dump(self, name: str) -> str:
         """Dump a database and restore it as another, as after a move to another server."""

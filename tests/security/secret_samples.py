@@ -202,6 +202,72 @@ def azure_client(chance: random.Random, number: int) -> tuple[str, str]:
     return f"azure app: {secret}", secret
 
 
+def hex_and(*parts: str) -> Make:
+    """Parts, of which a number says how many digits of a hash stand there."""
+
+    def make(chance: random.Random, number: int) -> tuple[str, str]:
+        secret = "".join(some(chance, HEX, int(p)) if p.isdecimal() else p for p in parts)
+        return ["made {} today", "{}", "  value: {}, // for now"][number % 3].format(secret), secret
+
+    return make
+
+
+def airtable(chance: random.Random, number: int) -> tuple[str, str]:
+    secret = f"pat{some(chance, LETTERS_DIGITS, 14)}.{some(chance, HEX, 64)}"
+    return f"base {number}: {secret}", secret
+
+
+def atlassian(chance: random.Random, number: int) -> tuple[str, str]:
+    secret = f"ATATT3xFfGF0{some(chance, BASE64URL, 171)}={some(chance, HEX.upper(), 8)}"
+    return f"jira -u dev@example.org:{secret}", secret
+
+
+def circleci(chance: random.Random, number: int) -> tuple[str, str]:
+    secret = f"CCIPAT_{some(chance, LETTERS_DIGITS, 22)}_{some(chance, HEX, 40)}"
+    return f"circleci setup {secret}", secret
+
+
+def sentry(chance: random.Random, number: int) -> tuple[str, str]:
+    claims = json.dumps({"iat": number, "url": "https://sentry.io", "org": "acme"})
+    encoded = base64.b64encode(claims.encode()).decode()
+    secret = f"sntrys_{encoded}_{some(chance, BASE64, 43)}"
+    return f"sentry {secret}", secret
+
+
+def tailscale(chance: random.Random, number: int) -> tuple[str, str]:
+    kind = ["auth", "api", "client"][number % 3]
+    key = some(chance, LETTERS_DIGITS, 12)
+    secret = f"tskey-{kind}-{key}CNTRL-{some(chance, LETTERS_DIGITS, 32)}"
+    return f"tailscale up --auth-key={secret}", secret
+
+
+def terraform(chance: random.Random, number: int) -> tuple[str, str]:
+    secret = f"{some(chance, LETTERS_DIGITS, 14)}.atlasv1.{some(chance, LETTERS_DIGITS, 67)}"
+    return f"cloud: {secret}", secret
+
+
+def discord_hook(chance: random.Random, number: int) -> tuple[str, str]:
+    secret = some(chance, BASE64URL, 68)
+    place = some(chance, "123456789", 18)
+    return f"https://discord.com/api/webhooks/{place}/{secret}", secret
+
+
+def registry(chance: random.Random, number: int) -> tuple[str, str]:
+    login = f"deploy:{some(chance, LETTERS_DIGITS, 12 + number)}"
+    secret = base64.b64encode(login.encode()).decode()
+    return json.dumps({"auths": {"ghcr.io": {"auth": secret}}}), secret
+
+
+def pgpass(chance: random.Random, number: int) -> tuple[str, str]:
+    secret = some(chance, LETTERS_DIGITS, 16)
+    return f"db{number}.internal:5432:payouts:app:{secret}", secret
+
+
+def okta(chance: random.Random, number: int) -> tuple[str, str]:
+    secret = f"00{some(chance, BASE64URL, 39)}x"
+    return f"Authorization: SSWS {secret}", secret
+
+
 AWS_NAMES = [
     "aws_secret_access_key = {}",
     "AWS_SECRET_ACCESS_KEY={}",
@@ -255,8 +321,31 @@ BY_STRUCTURE: dict[str, Make] = {
     "Hugging Face": alone("hf_", string.ascii_letters, 34),
     "Google": alone("AIza", BASE64URL, 35, "https://maps.example.org/js?key={}"),
     "SendGrid": sendgrid,
+    "Holdfast": either(
+        alone("hft_", BASE64URL, 43, "HOLDFAST_TOKEN={}"), alone("hfd_", BASE64URL, 43)
+    ),
     "JWT": web_token,
     "PEM": private_key,
+    "Airtable": airtable,
+    "Atlassian": atlassian,
+    "Buildkite": hex_and("bkua_", "40"),
+    "CircleCI": circleci,
+    "Contentful": alone("CFPAT-", BASE64URL, 43),
+    "crates.io": alone("cio", LETTERS_DIGITS, 32),
+    "Databricks": hex_and("dapi", "32"),
+    "Discord webhook": discord_hook,
+    "Doppler": alone("dp.pt.", LETTERS_DIGITS, 43),
+    "Dropbox": alone("sl.", BASE64URL, 140),
+    "Fly": either(alone("FlyV1 fm2_", BASE64, 120), alone("fo1_", BASE64URL, 43)),
+    "Mailgun": hex_and("key-", "32"),
+    "Netlify": alone("nfp_", LETTERS_DIGITS, 36),
+    "New Relic": alone("NRAK-", string.ascii_uppercase + string.digits, 27),
+    "PlanetScale": alone("pscale_tkn_", BASE64URL, 43),
+    "Pulumi": hex_and("pul-", "40"),
+    "Sentry": sentry,
+    "Square": either(alone("sq0csp-", BASE64URL, 43), alone("EAAA", BASE64URL, 60)),
+    "Tailscale": tailscale,
+    "Terraform": terraform,
 }
 # Known by what stands before them.
 BY_NAME: dict[str, Make] = {
@@ -264,6 +353,9 @@ BY_NAME: dict[str, Make] = {
     "Twilio auth token": assigned(TWILIO_NAMES, HEX, 32),
     "DSN password": dsn,
     "basic-auth URL": basic_auth,
+    "Okta": okta,
+    "registry login": registry,
+    ".pgpass": pgpass,
     "client secret": assigned(CLIENT_NAMES, LETTERS_DIGITS + "_-", 32),
 }
 

@@ -15,12 +15,16 @@ import asyncpg
 import pytest
 
 import holdfast
+from holdfast.ground import clock, ids
 from holdfast.ground.settings import Owner
+from holdfast.identity.service import IdentityService
 from holdfast.memories.service import MemoryService
+from holdfast.scope import Scope
 from holdfast.storage import sqlite as engine
 from holdfast.storage.health import check_health
 from holdfast.storage.idempotency import RequestKeys
 from holdfast.storage.journal import Journal
+from holdfast.storage.prunings import Prunings
 from tests.house import source
 from tests.rig import catalogue
 from tests.rig.postgres import APP, OWNER, SUPERUSER, Cluster, execute
@@ -60,6 +64,40 @@ async def fill(database: Any) -> None:
         entry = await journal.add("proof", ["repo"], {"number": number})
     await journal.erase(entry.id)
     await check_health(database, ANA)
+    await fill_team(database)
+    await Prunings(database, ANA).keep(clock.now(), {})
+
+
+async def fill_team(database: Any) -> None:
+    """Everything that the exchange keeps, with nothing that could still change."""
+    team = Scope(database, ANA).team
+    await team.enter()
+    for _ in range(2):
+        context = await team.publish_context(title="t", summary="s")
+    await team.revoke_context(context.id)
+    claim = await team.claim(["a.py"], "work")
+    handoff = await team.handoff(claim.id)
+    await team.cancel(handoff.id)
+    await team.release(claim.id)
+    for _ in range(2):
+        await team.show_presence(ids.new_id(), ["a.py"])
+    await Scope(database, Owner("north", "bea")).team.enter()
+    await team.note_usage("covibe_team.state", "ok")
+    await fill_identity(Scope(database, ANA).identity)
+
+
+async def fill_identity(identity: IdentityService) -> None:
+    """A token that granted another, both of them used and revoked, and logins that are over."""
+    await identity.add_workspace()
+    made = await identity.add_token("claude")
+    denied = await identity.begin_login("codex", "laptop")
+    await identity.deny_login(denied.user_code)
+    login = await identity.begin_login("codex", "laptop")
+    await identity.approve_login(login.user_code, made.token)
+    granted = await identity.redeem_login(login.device_code)
+    for each in (made, granted):
+        assert await identity.authenticate(each.text) is not None
+    await identity.revoke_token(made.token.id)
 
 
 # Columns that a verb of ours may move forward; every other column of these tables stays as it was
@@ -74,6 +112,15 @@ MAY_MOVE = {
     "session_observations": {"observed", "revision", "updated_at"},
     "outbox": {"data"},
     "heartbeats": {"beats"},
+    "developers": {"name", "visibility", "seen_at"},
+    "session_contexts": {"superseded_by", "revoked_at"},
+    "reservations": {"released_at"},
+    "presence": {"client", "repo", "branch", "paths", "seen_at", "ended_at"},
+    "handoffs": {
+        *("to_developer_id", "status", "expires_at", "answered_at", "completed_at"),
+        "taken_claim_id",
+    },
+    "tokens": {"last_used_at"},
     "memories": {"confidence", "lineage", "last_used_at", "use_count", "expires_at", "updated_at"},
 }
 # The number of a row, where a table has a name for it.

@@ -5,7 +5,8 @@ Payloads go through every field that the console shows: names, labels, metadata,
 every kind with their parts, what code sees in them, context sets, an applet's parameters, a file's
 name and its content; what is noted in a repository: claims, decisions, summaries, the names of
 branches, files and authors, what a proof printed, what a diff shows; and conversations that came
-with a repository: everything in both of their files. Then a real Chromium opens the pages, unfolds
+with a repository: everything in both of their files; and what teammates published, reserved and
+offered, also past the rules for it. Then a real Chromium opens the pages, unfolds
 all of them, and is asked what it made of them.
 """
 
@@ -14,24 +15,30 @@ import json
 import os
 import re
 import shlex
+import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
+from holdfast.app import App
+from holdfast.ground import ids
 from holdfast.ground.fence import clean
+from holdfast.ground.settings import Owner
 from holdfast.ground.text import term_safe
 from holdfast.sessions import rules
 from holdfast.sessions.service import SessionService
 from holdfast.surfaces.console import markdown
+from holdfast.team.model import Publication
+from holdfast.team.store import TeamStore
 from holdfast.workstreams.service import WorkstreamService
 from tests.surfaces.console import noting
-from tests.surfaces.console.browsing import Console
+from tests.surfaces.console.browsing import DEVELOPER, Console
 from tests.surfaces.console.conftest import browser, console, opened, root, server, window
 from tests.surfaces.console.story import (
     make_edit,
@@ -40,6 +47,7 @@ from tests.surfaces.console.story import (
     make_run,
     with_sessions,
 )
+from tests.surfaces.console.teaming import act_as, become, settings_as
 from tests.surfaces.http.server import Server
 from tests.workstreams.repos import Repo
 
@@ -139,11 +147,11 @@ PREFIXES = (
 SEEN_PARTS = ["Checks", "Said", "To do", "Edited", "Commits"]
 TOGETHER = 4  # payloads in one session, and in one diff
 LAYOUT = (
-    "article aside body dialog div figure form head header html li link main meta nav noscript "
-    "ol p section title ul"
+    "article aside body dialog div figure footer form head header html li link main meta nav "
+    "noscript ol p section title ul"
 )
 TEXT = (
-    "a b button code dd details dl dt figcaption h1 h2 h3 i kbd pre script span summary "
+    "a b button code dd details dl dt figcaption h1 h2 h3 h4 i kbd pre q script span summary "
     "textarea time"
 )
 FORM = "input label output"
@@ -248,6 +256,9 @@ def sha256_hex(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+OURS = ("/console/", "/sessions", "/conversations", "/workstreams", "/api/events", "/logout")
+
+
 def check(page: Page, some: list[str], where: str) -> None:
     """The page is one of ours, and each of these payloads is shown on it as text."""
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
@@ -261,10 +272,7 @@ def check(page: Page, some: list[str], where: str) -> None:
     assert set(found["tags"]) <= TAGS, (about, set(found["tags"]) - TAGS)
     assert found["handlers"] == [], about
     assert all(src.startswith("/static/") for src in found["scripts"]), about
-    assert all(
-        url.startswith(("/console/", "/sessions", "/conversations", "/workstreams", "/api/events"))
-        for url in found["fetches"]
-    ), about
+    assert all(url.startswith(OURS) for url in found["fetches"]), about
     for given, resolved, rel in found["links"]:
         assert urlsplit(resolved).scheme in ("http", "https"), (about, given)
         if not given.startswith(("/", "#")):
@@ -371,6 +379,11 @@ def test_no_address_is_ever_more_than_an_address(server: Server, payload: str):
             f"/console/conversations?q={quote(payload)}&selected={quote(payload)[:90]}&at=detail",
             f"/workstreams?workstream={quote(payload)}",
             f"/workstreams?phase={quote(payload)}",
+            f"/coordination?repo={quote(payload)[:300]}",
+            f"/coordination?person={quote(payload)[:300]}",
+            f"/coordination?opened={quote(payload)[:90]}",
+            f"/console/coordination?repo={quote(payload)[:300]}&seen={quote(payload)[:20]}",
+            f"/console/coordination/contexts/{quote(payload, safe='')}/x",
         ):
             answer = api.get(path)
             assert answer.status_code in (200, 400, 404, 422), (path, answer.text)
@@ -566,3 +579,63 @@ def test_no_answer_is_ever_more_than_the_markdown_of_ours(
         session_id = with_sessions(console.settings, partial(fill, some=some))
         check(console.open(f"/sessions/{session_id}"), some, "answers")
         check(console.open(f"/console/sessions/{session_id}/events/1"), some[:1], "answer")
+
+
+# --- what teammates wrote -------------------------------------------------------------------------
+
+
+async def write_as_teammate(store: TeamStore, payload: str, to: str) -> str:
+    """Everything that a program could store which does not look at it."""
+    await store.enter(as_label(payload), "public")
+    texts = [payload]
+    publication = Publication(
+        title=payload,
+        summary=payload,
+        files_touched=texts,
+        next_actions=texts,
+        blockers=texts,
+        task_ids=texts,
+        repo=payload,
+        branch=payload,
+    )
+    published = await store.publish(ids.new_id(), publication)
+    assert published
+    claim = ids.new_id()
+    place: dict[str, Any] = {"repo": payload, "branch": payload}
+    await store.reserve(claim, texts, payload, 60, session_id=None, **place)
+    await store.offer(ids.new_id(), claim, to, payload)
+    await store.show_presence(ids.new_id(), texts, client=payload, **place)
+    return published.id
+
+
+def test_nothing_that_teammates_wrote_is_ever_more_than_text(
+    console: Console, scale: Callable[[int], int]
+):
+    """As rows, unfolded, beside them and as what waits; one group after the other becomes
+    private.
+    """
+    every = payloads(max(len(PAYLOADS), scale(300)))
+    me = settings_as(console.server, DEVELOPER).owner
+    become(console.server, DEVELOPER, "public")
+
+    def teammate(app: App, number: int) -> TeamStore:
+        return TeamStore(app.database, Owner(me.workspace_id, str(uuid.UUID(int=number))))
+
+    async def write_group(app: App, some: list[str], start: int) -> list[str]:
+        for number in range(max(start - 10, 0), start):
+            await teammate(app, number).set_visibility("private")
+        return [
+            await write_as_teammate(teammate(app, number), payload, me.developer_id)
+            for number, payload in enumerate(some, start)
+        ]
+
+    for start in range(0, len(every), 10):
+        some = every[start : start + 10]
+        written = act_as(console.server, DEVELOPER, partial(write_group, some=some, start=start))
+        page = console.open("/coordination?" + urlencode([("opened", id_) for id_ in written]))
+        expect(page.locator(".context-detail .plain")).to_have_count(len(some))
+        check(page, some, "coordination")
+        assert page.locator(".item").count() == len(some)
+    assert {urlsplit(url).netloc for url in console.requests} == {
+        urlsplit(console.server.url).netloc
+    }

@@ -27,6 +27,8 @@ MISSED = {
     ("DSN password", "split over lines"),
     ("basic-auth URL", "split over lines"),
     ("client secret", "split over lines"),
+    ("registry login", "split over lines"),
+    (".pgpass", "split over lines"),
 }
 
 

@@ -43,12 +43,12 @@ def test_control_c_ends_the_story_and_says_that_nothing_of_it_stays(tmp_path: Pa
     assert not list(tmp_path.glob("holdfast-demo-*"))
 
 
-def open_first_page(line: str, home: Path) -> str:
+def open_page(line: str, home: Path, path: str) -> str:
     """As the browser of the person does after the log-in."""
     found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
     assert found
     cookies = {cookie_name(int(found[1])): Keys(str(home)).cookie}
-    answer = httpx.get(found[0], cookies=cookies, timeout=PATIENCE_SECONDS)
+    answer = httpx.get(found[0] + path, cookies=cookies, timeout=PATIENCE_SECONDS)
     assert answer.status_code == 200
     return answer.text
 
@@ -68,12 +68,14 @@ def test_the_story_is_served_until_a_signal_and_leaves_nothing(tmp_path: Path, h
     while "http://127.0.0.1" not in (line := playing.stdout.readline()):
         assert playing.poll() is None
     [folder] = tmp_path.glob("holdfast-demo-*")
-    page = open_first_page(line, folder / "home")
+    first_page = open_page(line, folder / "home", "/")
+    page = open_page(line, folder / "home", "/sessions")
 
     playing.terminate()
     playing.communicate(timeout=PATIENCE_SECONDS)  # ends when no process holds the pipe any more
 
-    # It opens on a whole session of an agent program, with what that has cost.
+    # It opens on the team; behind that is a whole session of an agent program, with its costs.
+    assert "<title>Coordination · Holdfast</title>" in first_page
     assert page.count('<article class="turn"') == 3
     assert "give up after 8, and count the first delivery as attempt 1" in page
     assert page.count("via agent Explore") == 1

@@ -11,7 +11,8 @@ Which answer comes next is read from the request itself, from the calls since th
 script serves subagents beside their parent, repeated requests and resumed sessions. An answer with
 `hold` names a pipe: the model writes to it, to show that the client waits, and answers when
 something is written back; with nothing to answer it waits until the client is gone. An answer with
-`cut` is sent by half, and then the model waits so for good.
+`cut` is sent by half, and then the model waits so for good. An argument that begins with `find: `
+is a pattern, and means what its group matches in the newest result of a tool that has it.
 """
 
 import re
@@ -21,11 +22,14 @@ from typing import Any
 Answer = dict[str, Any]
 Script = list[dict[str, Any]]
 
+FIND = "find: "
 AT_THE_END: Answer = {"text": "That is all."}
 # A title, or a summary as any client takes it.
 AUXILIARY: Answer = {"text": "<state_snapshot><summary>Talk.</summary></state_snapshot>"}
 SUMMARY_ORDER = "CRITICAL: Respond with TEXT ONLY"  # the only one that offers tools
-SEARCH_TOOL = "ToolSearch"
+# Clients that name tools at first, and load them when their model asks; each in its own form.
+SELECT_TOOL, SEARCH_TOOL = "ToolSearch", "tool_search"
+SEARCHES = (SELECT_TOOL, SEARCH_TOOL)
 
 
 @dataclass(frozen=True)
@@ -80,21 +84,51 @@ def choose_answer(script: Script, conversation: Conversation) -> Answer:
     """By the script; a tool that has to be searched for first is searched for."""
     if conversation.is_auxiliary:
         return AUXILIARY
-    answer = find_answer(script, conversation)
-    calls = answer.get("calls", [])
-    missing = [call["tool"] for call in calls if conversation.find_tool(call["tool"]) is None]
+    answers = find_answers(script, conversation)
+    answer = find_answer(answers, conversation)
+    missing = list_missing([answer], conversation)
     if not missing:
-        return answer
-    if conversation.find_tool(SEARCH_TOOL) and SEARCH_TOOL not in conversation.calls:
-        return {"calls": [make_search(name) for name in missing]}
+        return fill_in(answer, conversation)
+    search = next(filter(conversation.find_tool, SEARCHES), None)
+    if search is not None and search not in conversation.calls:
+        return {"calls": [make_search(search, list_missing(answers, conversation))]}
     offered = ", ".join(tool.full_name for tool in conversation.tools)
     return {"text": f"No tool {missing} among {offered}"}
 
 
-def find_answer(script: Script, conversation: Conversation) -> Answer:
+def fill_in(answer: Answer, conversation: Conversation) -> Answer:
+    """With ids that only the results of earlier calls say."""
+    results = [text for role, text in conversation.texts if role == "tool"]
+
+    def find(value: Any) -> Any:
+        if not isinstance(value, str) or not value.startswith(FIND):
+            return value
+        pattern = value.removeprefix(FIND)
+        found = [match for match in (re.search(pattern, text) for text in results) if match]
+        return found[-1][1] if found else value
+
+    def fill(call: dict[str, Any]) -> dict[str, Any]:
+        given = call.get("arguments", {})
+        return {**call, "arguments": {name: find(value) for name, value in given.items()}}
+
+    if "calls" not in answer:
+        return answer
+    return {**answer, "calls": [fill(call) for call in answer["calls"]]}
+
+
+def list_missing(answers: list[Answer], conversation: Conversation) -> list[str]:
+    calls = [call["tool"] for answer in answers for call in answer.get("calls", [])]
+    return [name for name in dict.fromkeys(calls) if conversation.find_tool(name) is None]
+
+
+def find_answers(script: Script, conversation: Conversation) -> list[Answer]:
     rules = [rule for rule in script if rule.get("when", "") in conversation.words]
     answers: list[Answer] = rules[0]["answers"] if rules else []
-    made = len([name for name in conversation.calls if name != SEARCH_TOOL])
+    return answers
+
+
+def find_answer(answers: list[Answer], conversation: Conversation) -> Answer:
+    made = len([name for name in conversation.calls if name not in SEARCHES])
     for answer in answers:
         wanted = len(answer.get("calls", []))
         if made < wanted or not wanted:
@@ -103,7 +137,11 @@ def find_answer(script: Script, conversation: Conversation) -> Answer:
     return AT_THE_END
 
 
-def make_search(name: str) -> dict[str, Any]:
-    """One client names tools at first and loads them when its model asks."""
-    server, _, tool = name.partition("_")
-    return {"tool": SEARCH_TOOL, "arguments": {"query": f"select:mcp__{server}__{tool}"}}
+def make_search(search: str, names: list[str]) -> dict[str, Any]:
+    """For all that the script will call; by exact names where a client takes them."""
+    parted = [name.partition("_") for name in names]
+    if search == SELECT_TOOL:
+        found = ",".join(f"mcp__{server}__{tool}" for server, _, tool in parted)
+        return {"tool": search, "arguments": {"query": f"select:{found}"}}
+    found = " ".join(f"{server} {tool}" for server, _, tool in parted)
+    return {"tool": search, "arguments": {"query": found}}

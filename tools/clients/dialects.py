@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from tools.clients.conversation import Answer, Conversation, Tool
+from tools.clients.conversation import SEARCH_TOOL, Answer, Conversation, Tool
 
 Body = dict[str, Any]
 Events = list[tuple[str | None, Any]]
@@ -133,6 +133,8 @@ class Responses:
                 yield from self.list_tools(tool["tools"], tool["name"])
             elif tool["type"] in ("function", "custom"):
                 yield Tool(tool["name"], namespace, takes_text=tool["type"] == "custom")
+            elif tool["type"] == SEARCH_TOOL:
+                yield Tool(SEARCH_TOOL)
 
     def read_item(self, conversation: Conversation, item: Body) -> None:
         kind = item.get("type", "message")
@@ -140,6 +142,10 @@ class Responses:
             conversation.calls.append(item["name"])
         elif kind in ("function_call_output", "custom_tool_call_output"):
             conversation.add("tool", as_text(item["output"]))
+        elif kind == "tool_search_call":
+            conversation.calls.append(SEARCH_TOOL)
+        elif kind == "tool_search_output":
+            conversation.tools += self.list_tools(item["tools"])
         elif kind == "message":
             for block in item["content"]:
                 text = block.get("text", "")
@@ -180,6 +186,8 @@ class Responses:
             if tool.takes_text:
                 (text,) = arguments.values()
                 call = {"type": "custom_tool_call", "name": tool.name, "input": text}
+            if tool.name == SEARCH_TOOL:
+                call = {"type": "tool_search_call", "execution": "client", "arguments": arguments}
             if tool.namespace:
                 call["namespace"] = tool.namespace
             ids = {"id": new_id("fc_"), "call_id": new_id("call_")}

@@ -5,10 +5,11 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tools.clients.conversation import Script
@@ -56,10 +57,13 @@ class Machine:
         clients: Sequence[tuple[Program, Path]] = (),
         *,
         cloned: Path | None = None,
+        exports: Mapping[str, str] = MappingProxyType({}),
     ):
+        """`exports`: what the person's shell sets for every program."""
         self.sandbox = sandbox
         self.folder = folder
         self.clients = clients
+        self.exports = exports
         self.home = folder / "home"
         self.project = folder / "project"
         self.numbers = count(1)
@@ -163,6 +167,7 @@ class Machine:
             "LANG": "C.UTF-8",
             "USER": "dev",
             "SHELL": "/bin/sh",
+            **self.exports,
         }
         for program, _ in self.clients:
             environment |= program.make_environment(url)

@@ -25,9 +25,16 @@ def test_the_story_reads_well_and_leaves_nothing(cli: Call, temporary: Path, tmp
     assert lines[-1].startswith("Next: holdfast demo --serve")
     killed = [line for line in lines if line.startswith("    kill -9 after number ")]
     assert [line for line in killed if line.endswith("stored, 0 lost")]
-    assert len([line for line in lines if line.endswith("[replayed]")]) == 9
+    assert len([line for line in lines if line.endswith("[replayed]")]) == 13
     assert "    > give up after 8, and count the first delivery as attempt 1" in lines
     assert len([line for line in lines if line.startswith("  $ holdfast ")]) > 10
+    assert "    | Blockers:" in lines
+    assert [line for line in lines if line.startswith("    team: demo reserved retry.py until ")]
+    assert "    team: handoffs offered to this user: 1 (demo). Details: covibe_team" in lines
+    assert "    accepted: the claim is dev-b's now" in lines
+    assert "    developers: dev-b, demo" in lines
+    refused = [line for line in lines if "can be seen in this workspace" in line]
+    assert len({line.replace("'dev-c'", "'no-such-one'") for line in refused}) == 1
     assert [line for line in lines if line.endswith("events in 3 sessions is sound")]
     assert [line for line in lines if line.endswith("· spooled 0 · lost 0")]
     assert max(map(len, lines)) <= 80

@@ -348,7 +348,7 @@ def test_an_answer_other_than_yes_changes_nothing(
     answer = answer_to_the_question(project, "--session", "work", stdin=stdin)
 
     assert (answer.code, answer.out.strip()) == (1, "")
-    assert answer.err.endswith("Error: Nothing was changed.\n")
+    assert answer.err.endswith("[y/N]: Nothing was changed.\n")
     assert (
         "The session's scratchpad, name and context sets\nErase this permanently? [y/N]:"
         in answer.err

@@ -234,6 +234,7 @@ def test_a_no_changes_nothing(desk: Desk):
     answer = type_answers(desk, "init", answers="y\nn\n")
     assert answer.code == 1
     assert "Nothing was changed." in answer.out
+    assert "Error" not in answer.out
     assert not desk.data.exists()
 
 
@@ -404,6 +405,43 @@ def test_a_data_folder_that_was_chosen_is_known_to_what_clients_start(desk: Desk
         f"HOLDFAST_HOME='{str(chosen).replace(chr(39), chr(39) + chr(92) + chr(39) * 2)}'"
         in (chosen / "bin" / "holdfast").read_text()
     )
+
+
+def test_a_store_that_was_chosen_is_known_to_what_clients_start(desk: Desk, tmp_path: Path):
+    url = f"sqlite:///{tmp_path}/team.db"
+
+    answer = holdfast(desk, "init", "--yes", HOLDFAST_DATABASE=url)
+
+    assert f"HOLDFAST_DATABASE='{url}'" in (desk.data / "bin" / "holdfast").read_text()
+    assert "What clients start uses HOLDFAST_DATABASE of this terminal\n" in answer.out
+    assert "password" not in answer.err
+
+
+def test_init_again_says_which_settings_clients_use_from_then_on(desk: Desk, tmp_path: Path):
+    """Their files stay as they were."""
+    before = holdfast(desk, "init", "--yes")
+    chosen = {"HOLDFAST_DATABASE": f"sqlite:///{tmp_path}/team.db", "HOLDFAST_DEVELOPER": "dev-a"}
+
+    again = holdfast(desk, "init", "--yes", **chosen)
+
+    assert "What clients start" not in before.out
+    assert "Nothing to change: all of it is there already\n" in again.out
+    assert "uses HOLDFAST_DATABASE and HOLDFAST_DEVELOPER of this terminal\n" in again.out
+
+
+def test_a_password_is_not_written_down_and_init_and_doctor_say_what_follows(desk: Desk):
+    """Nothing listens there, and no store is needed to say so."""
+    url = "postgresql://app:hush-hush@127.0.0.1:1/holdfast"
+
+    answer = holdfast(desk, "init", "--dry-run", HOLDFAST_DATABASE=url)
+    holdfast(desk, "init", "--yes", HOLDFAST_DATABASE=url)
+    doctor = holdfast(desk, "doctor", HOLDFAST_DATABASE=url)
+
+    assert "Put the password into ~/.pgpass" in answer.err
+    assert "Put the password into ~/.pgpass" in doctor.err
+    assert "What clients start" not in answer.out
+    assert not [name for name, data in desk.read_all().items() if b"hush-hush" in data]
+    assert "HOLDFAST_DATABASE" not in (desk.data / "bin" / "holdfast").read_text()
 
 
 def test_uninstall_finds_what_was_put_elsewhere_without_the_variables_that_led_there(desk: Desk):

@@ -206,6 +206,31 @@ def test_without_any_stdout_the_work_is_done(project: Path, cli: Call):
 
 
 @pytest.mark.measures_processes
+@pytest.mark.parametrize(
+    ("closed", "arguments", "codes"),
+    [
+        ("<&-", ("publish", "--title", "Retries", "--summary", "Moved to 3."), (2,)),
+        ("<&- 2>&-", ("publish", "--title", "Retries", "--summary", "Moved to 3."), (2,)),
+        ("<&-", ("resume",), (0, 3)),
+        ("<&- >&- 2>&-", ("resume", "--list"), (0, 3)),
+        ("<&-", ("conversation", "prune"), (0, 2)),
+        (">&-", ("session", "list"), (0,)),
+    ],
+)
+def test_a_closed_stream_is_no_terminal(
+    closed: str, arguments: tuple[str, ...], codes: tuple[int, ...], project: Path
+):
+    script = f'exec "$0" -m holdfast "$@" {closed}'
+    done = subprocess.run(
+        ["sh", "-c", script, HOLDFAST[0], *arguments],
+        cwd=project,
+        capture_output=True,
+        timeout=PATIENCE_SECONDS,
+    )
+
+    assert done.returncode in codes, done.stderr
+
+
 def test_a_terminal_that_knows_few_characters_gets_escapes(run: Call):
     run("session", "start", "--chatmode", "coder", "--name", "Größe 東京")
 

@@ -34,6 +34,7 @@ def test_status_of_a_new_store(cli: Call, tmp_path: Path, monkeypatch: pytest.Mo
         "Sessions   0",
         "Events     stored 0 · spooled 0 · lost 0",
         "Clients    none is set up; `holdfast init` does it",
+        "Team       public: visible to the team · 0 contexts · 0 claims",
     ]
     counts = ("accepted", "stored", "spooled", "rejected", "lost", "sessions", "at_risk", "dropped")
     accounts: dict[str, Any] = dict.fromkeys(counts, 0) | {"has_older_sessions": False}
@@ -47,7 +48,8 @@ def test_status_of_a_new_store(cli: Call, tmp_path: Path, monkeypatch: pytest.Mo
     hooks: dict[str, Any] = {"ignored_hooks": [], "clients": [], "off_sessions": []}
     document = cli("status", "--json").document
     assert document.pop("tools_tokens") > 0
-    assert document == accounts | whose | times | hooks
+    team = {"visibility": "public", "contexts": 0, "claims": 0, "handoffs_offered": 0}
+    assert document == accounts | whose | times | hooks | {"team": team, "team_server": None}
 
 
 def test_status_says_that_only_the_newest_sessions_are_counted(

@@ -571,7 +571,7 @@ def test_requests_one_after_the_other_all_stay_on_the_page(console: Console):
 
 def test_a_new_session_joins_the_list_without_a_reload(console: Console):
     console.start_session(make_request("an old one"))
-    page = console.open_live("/")
+    page = console.open_live("/sessions")
     mark(console)
 
     console.start_session(name="A brand new session")
@@ -581,7 +581,7 @@ def test_a_new_session_joins_the_list_without_a_reload(console: Console):
 
 
 def test_an_empty_store_fills_by_itself(own_console: Console):
-    page = own_console.open_live("/")
+    page = own_console.open_live("/sessions")
     expect(page.locator(".empty")).to_contain_text("No sessions yet")
     own_console.picture("empty")
 
@@ -603,7 +603,7 @@ def test_what_a_session_pays_is_what_status_says(own_console: Console):
     page = own_console.page
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 320, "height": 800})
-    own_console.open_live("/")
+    own_console.open_live("/sessions")
     page.locator("#list .session").click()
 
     tab_to(own_console, "#prices summary")
@@ -689,7 +689,7 @@ def test_ten_tabs_are_all_live_and_a_request_is_still_answered(console: Console)
         tab.close()
     console.set_context(session_id, "ports", ["9090"])
     expect(tabs[9].locator("#card")).to_contain_text("9090")
-    tabs[9].goto(console.server.url)
+    tabs[9].goto(f"{console.server.url}/sessions")
     expect(tabs[9].locator("#dot-text")).to_have_text("live")
 
 
@@ -778,7 +778,7 @@ def test_a_person_comes_in_by_the_link_that_is_printed(own_console: Console, bro
         page.goto(own_console.server.url)
         expect(page.locator("h1")).to_have_text("Holdfast")
         page.goto(own_console.server.started["login_url"])
-        expect(page.locator(".empty h1")).to_have_text("No sessions yet")
+        expect(page.locator("h1")).to_have_text("Waiting for you")
     finally:
         context.close()
 
@@ -792,7 +792,7 @@ def test_a_person_comes_in_by_the_token_as_well(own_console: Console, browser: B
             Path(own_console.server.started["token_file"]).read_text().strip()
         )
         page.get_by_role("button", name="Log in").click()
-        expect(page.locator(".empty h1")).to_have_text("No sessions yet")
+        expect(page.locator("h1")).to_have_text("Waiting for you")
     finally:
         context.close()
 
@@ -876,7 +876,7 @@ def test_everything_is_reached_by_keys_alone(own_console: Console):
             make_request(f"request {number}"), name=f"session {number}"
         )
         own_console.set_context(session_id, "files", [path])
-    page = own_console.open_live("/")
+    page = own_console.open_live("/sessions")
     press = page.keyboard.press
 
     press("j")
@@ -915,7 +915,7 @@ def test_everything_is_reached_by_keys_alone(own_console: Console):
 
 def test_the_row_that_has_the_focus_keeps_it_when_the_list_is_written_anew(own_console: Console):
     ids = [own_console.start_session(name=f"session {number}") for number in range(3)]
-    page = own_console.open_live("/")
+    page = own_console.open_live("/sessions")
     page.keyboard.press("j")
     expect(page.locator(".session:focus")).to_have_attribute("data-id", ids[1])
 
@@ -961,7 +961,7 @@ def test_keys_open_the_right_session_while_the_list_is_written_anew(own_console:
     """Pressed as fast as they go, again and again, with the list fetched all the while."""
     ids = [own_console.start_session(name=f"session {number}") for number in range(5)]
     for _ in range(5):
-        page = own_console.open_live("/")
+        page = own_console.open_live("/sessions")
         page.evaluate(FETCH_THE_LIST, 15)
         page.wait_for_function("() => document.querySelector('#list.htmx-request')")
         for key in ("j", "j", "Enter"):
@@ -981,7 +981,7 @@ def tab_to(console: Console, selector: str, *, back: bool = False) -> None:
 
 def test_the_first_tab_skips_to_the_content(console: Console):
     console.start_session(make_request("a"))
-    page = console.open("/")
+    page = console.open("/sessions")
     page.keyboard.press("Tab")
 
     expect(page.locator(".skip:focus")).to_have_text("Skip to the content")
@@ -1034,7 +1034,7 @@ def test_reading_needs_no_script(browser: Browser, console: Console):
     try:
         context.add_cookies(console.context.cookies())
         page = context.new_page()
-        page.goto(console.server.url)
+        page.goto(f"{console.server.url}/sessions")
         page.locator(".session", has_text="Without script").first.click()
         expect(page.locator(".turn")).to_have_count(20)
         page.get_by_role("link", name="Earlier turns").click()
@@ -1061,7 +1061,7 @@ def test_no_page_is_wider_than_its_window(console: Console, width: int):
     console.page.set_viewport_size({"width": width, "height": 800})
 
     for url in (
-        "/",
+        "/sessions",
         f"/sessions/{session_id}",
         applet_url(session_id, path),
         "/sessions/" + "m" * 200,
@@ -1096,7 +1096,7 @@ def test_on_a_phone_the_list_and_a_session_are_pages_of_their_own(console: Conso
     session_id = console.start_session(make_request("a"), name="On a phone")
     console.page.set_viewport_size({"width": 390, "height": 844})
 
-    page = console.open("/")
+    page = console.open("/sessions")
     expect(page.locator("#list")).to_be_visible()
     expect(page.locator("#detail")).to_be_hidden()
     page.locator(f"[data-id='{session_id}']").click()
@@ -1156,7 +1156,7 @@ def test_older_sessions_come_at_a_click_and_stay(own_console: Console):
     """
     for number in range(110):
         own_console.start_session(name=f"session {number}")
-    page = own_console.open_live("/")
+    page = own_console.open_live("/sessions")
     expect(page.locator(".session")).to_have_count(50)
     page.evaluate(
         FETCH_THE_LIST, 150
@@ -1177,7 +1177,7 @@ def test_a_list_that_is_longer_than_what_is_fetched_at_once_is_never_cut(own_con
             await sessions.create_session("architect", "ana", name=f"session {number}")
 
     with_sessions(own_console.settings, fill)
-    page = own_console.open_live("/")
+    page = own_console.open_live("/sessions")
     while (shown := page.locator(".session").count()) < MOST_SESSIONS + 20:
         page.get_by_role("link", name="Older sessions").click()
         expect(page.locator(".session")).to_have_count(

@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
 from holdfast.app import App
 from holdfast.errors import StoreBusyError
@@ -18,10 +17,11 @@ from holdfast.sessions import changing
 from holdfast.sessions.model import Session
 from holdfast.sessions.service import SessionService
 from holdfast.storage.processes import Processes
-from holdfast.surfaces.console import STATIC, make_console, screens, stock, texts
+from holdfast.surfaces.console import STATIC, screens, stock, texts
 from holdfast.surfaces.console.shell import RAIL, store_name
 from holdfast.surfaces.http import bodies
 from holdfast.usecases import observing
+from tests.surfaces.console.serving import serve_console
 from tests.surfaces.console.story import (
     EventFields,
     make_edit,
@@ -83,9 +83,7 @@ async def pages(database_url: str, workspace: str, tmp_path: Path) -> AsyncItera
     settings = load_settings({"HOLDFAST_HOME": str(tmp_path / "home"), "HOME": "/", **store})
     (tmp_path / "root").mkdir()
     async with App(settings, folder=str(tmp_path / "root")) as app:
-        api = FastAPI()
-        api.include_router(make_console(app, [str(tmp_path / "root")]))
-        transport = httpx.ASGITransport(api)
+        transport = httpx.ASGITransport(serve_console(app, [str(tmp_path / "root")]))
         async with httpx.AsyncClient(transport=transport, base_url="http://console") as client:
             yield Pages(app, client, tmp_path / "root")
 
@@ -728,7 +726,10 @@ def test_third_party_files_are_stored_with_their_licence():
 
 
 def test_a_screen_joins_with_one_entry():
-    assert [entry.name for entry in RAIL] == ["Sessions", "Conversations", "Workstreams"]
+    assert [entry.name for entry in RAIL] == [
+        *("Coordination", "Sessions"),
+        *("Conversations", "Workstreams"),
+    ]
 
 
 def test_a_store_is_named_without_its_password(tmp_path: Path):

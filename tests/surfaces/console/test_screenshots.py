@@ -3,6 +3,7 @@ them.
 """
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -10,10 +11,14 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, expect
 
+from holdfast.ground import ids
+from holdfast.surfaces.console import looks
+from holdfast.surfaces.console.coordination_view import HOURS
 from holdfast.workstreams.service import WorkstreamService
-from tests.surfaces.console import noting, story, talks
+from tests.surfaces.console import noting, story, talks, teaming
 from tests.surfaces.console.browsing import Console
 from tests.surfaces.console.conftest import opened
+from tests.surfaces.console.story import set_clock
 from tests.surfaces.console.test_conversation_browser import PROGRAMS, programs
 from tests.surfaces.console.test_prices import install
 from tests.workstreams.repos import Repo
@@ -81,7 +86,7 @@ def test_a_working_week_is_shown_in_every_form(own_console: Console):
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 390, "height": 844})
     own_console.picture("session-phone")
-    own_console.open_live("/")
+    own_console.open_live("/sessions")
     own_console.picture("list-phone")
 
     page.set_viewport_size({"width": 1280, "height": 700})
@@ -194,3 +199,72 @@ def test_conversations_are_shown_in_every_form(programs: None, noted_console: Co
     noted_console.picture("conversation-phone")
     noted_console.open_live("/conversations")
     noted_console.picture("conversations-phone")
+
+
+def work_together(console: Console, repo: Repo) -> None:
+    """Three developers in a morning: what each published, reserved, and hands over."""
+    server = console.server
+    with set_clock() as clock:
+        clock.at -= timedelta(hours=9)
+        for minutes, handle, title in ((0, "dev-c", "Ledger export"), (40, "dev-b", "Schema")):
+            clock.at += timedelta(minutes=minutes)
+            teaming.publish(server, handle, title, branch="feat/export")
+        clock.at += timedelta(hours=4)
+        teaming.publish(
+            server,
+            "dev-c",
+            "Ledger export in batches of 500",
+            branch="feat/export",
+            summary="The nightly export reads in batches. Dates stay in UTC.",
+            files_touched=["docs/adr.md"],
+            next_actions=["Compare the totals of one month"],
+            folder=repo.folder,
+        )
+        clock.at += timedelta(hours=2)
+        teaming.publish(
+            server,
+            "dev-a",
+            "Give up on a webhook after 8 attempts",
+            branch="feat/webhook-retry",
+            summary=(
+                "Attempts are counted per event, and the first delivery is attempt 1.\n"
+                "Redis streams are rejected: ops will not run another Redis."
+            ),
+            files_touched=["src/retry.py", "src/models.py", "README.md"],
+            next_actions=["A provider's 409 counts as success", "Migration 0031 on a copy"],
+            blockers=["The key of the provider's sandbox was asked for on Monday"],
+            folder=repo.folder,
+        )
+        clock.at = datetime.now(UTC) - timedelta(minutes=18)
+        teaming.claim(server, "dev-a", "migrations/**", "src/retry.py", reason="Backoff columns")
+        clock.at += timedelta(minutes=10)
+        teaming.publish(server, "ana", "Webhook dashboard", branch="feat/dashboard")
+        given = teaming.claim(
+            server, "dev-b", "src/export/**", reason="Dates of the export", ttl_minutes=90
+        )
+        teaming.offer(server, "dev-b", given.id, to="ana", note="The time zone tests are left")
+    teaming.show_live(server, "dev-c", ids.new_id(), "docs/adr.md", branch="feat/export")
+    teaming.show_live(server, "dev-a", ids.new_id(), branch="feat/webhook-retry")
+
+
+def test_a_team_is_shown_in_every_form(noted_console: Console):
+    repo = Repo(noted_console.root, begin=False)
+    noting.note(noted_console.settings, repo, note_a_day)
+    work_together(noted_console, repo)
+    looks.keep_look(noted_console.settings, datetime.now(UTC) - timedelta(hours=5), [])
+    edit(repo)
+    page = noted_console.open_live("/")
+    expect(page.locator(".context")).to_have_count(4)
+    page.locator(".toggle", has_text="after 8 attempts").click()
+    expect(page.locator(".files-touched .state")).to_have_text(
+        ["differs here", "differs here", "as here"]
+    )
+    expect(page.locator(".activity rect")).to_have_count(HOURS)
+    noted_console.picture("coordination")
+
+    page.emulate_media(color_scheme="dark")
+    noted_console.picture("coordination-dark")
+
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 390, "height": 844})
+    noted_console.picture("coordination-phone")

@@ -12,15 +12,14 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
 from holdfast.app import App
 from holdfast.bundles.service import RECEIPT
 from holdfast.ground.settings import load_settings
-from holdfast.surfaces.console import make_console
 from holdfast.usecases import sharing
 from holdfast.workstreams.service import WorkstreamService
 from holdfast.workstreams.store import CONFIG_PATH
+from tests.surfaces.console.serving import serve_console
 from tests.surfaces.console.test_pages import Pages
 from tests.surfaces.http.server import is_problem
 from tests.workstreams.repos import RETRY, Repo, with_code
@@ -58,9 +57,7 @@ async def open_screen(folder: Path, database_url: str | None = None) -> AsyncIte
     more = {"HOLDFAST_DATABASE": database_url} if database_url else {}
     settings = load_settings({"HOLDFAST_HOME": str(folder.parent / "data"), "HOME": "/", **more})
     async with App(settings, folder=str(folder)) as app:
-        api = FastAPI()
-        api.include_router(make_console(app, [str(folder)]))
-        transport = httpx.ASGITransport(api)
+        transport = httpx.ASGITransport(serve_console(app, [str(folder)]))
         async with httpx.AsyncClient(transport=transport, base_url="http://console") as client:
             yield Screen(app, client, folder)
 

@@ -13,6 +13,7 @@ EXAMPLES = (
     errors.PortTakenError("127.0.0.1", 8000),
     errors.ServerRunningError(STORE, 4711, 8000, "http://127.0.0.1:8000"),
     errors.ServerRunningError(STORE, None, None),
+    errors.TokenOfMachineError(),
     errors.TooLargeError(1_000_000),
     errors.TooManyError("streams of events open", 64, "Close one, then try again."),
     errors.TooSlowError(10),

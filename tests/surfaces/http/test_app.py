@@ -15,6 +15,7 @@ from holdfast.storage.outbox import Outbox
 from holdfast.surfaces.http import app as door
 from holdfast.surfaces.http import health, sessions
 from holdfast.surfaces.http.token import Keys
+from holdfast.usecases.events import Events
 from tests.surfaces.http.server import is_problem
 
 
@@ -98,7 +99,7 @@ async def test_a_store_that_is_down_ends_a_stream_and_not_the_server(app, monkey
         raise StoreBusyError("the store")
 
     async with client_of(app) as client:
-        cursor = await app.scope.outbox.end()
+        cursor = await Events(app.scope).end()
         reads = iter([Outbox.read])  # the first look is at the cursor; the next is the stream's own
 
         async def read(self: Outbox, *args: object) -> object:

@@ -138,7 +138,7 @@ async def read_stream(stream: AsyncIterator[bytes], count: int) -> list[bytes]:
 
 async def test_a_quiet_stream_beats(database, workspace):
     tail = Tail(Outbox(database, Owner(workspace, "ada")))
-    stream = events.make_blocks(tail, await tail.outbox.end(), heartbeat_seconds=0.01)
+    stream = events.make_blocks(tail, await tail.source.end(), heartbeat_seconds=0.01)
 
     first, *beats = await read_stream(stream, 3)
     await stream.aclose()

@@ -2,8 +2,11 @@
 
 import pytest
 
+from holdfast.app import App
 from holdfast.ground.log import Log
+from holdfast.ground.settings import load_settings
 from holdfast.surfaces.http.guard import Guard, Site
+from holdfast.surfaces.http.principal import Principals
 from holdfast.surfaces.http.token import Keys
 
 SECRET = "what somebody wrote"
@@ -15,7 +18,9 @@ class Door:
     def __init__(self, home, app, site=None):
         self.home, self.sent = home, []
         self.keys = Keys(str(home))
-        self.guard = Guard(app, site=site or Site(), keys=self.keys, log=Log(home))
+        nobody = App(load_settings({"HOLDFAST_HOME": str(home), "HOME": str(home)}))
+        principals = Principals(nobody, self.keys)
+        self.guard = Guard(app, site=site or Site(), principals=principals, log=Log(home))
 
     async def ask(self, path="/api/x", *, method="GET", scheme="http", kind="http", **headers):
         given = {"host": "127.0.0.1:4790", "authorization": f"Bearer {self.keys.token}"} | headers
@@ -101,7 +106,7 @@ async def test_under_tls_the_cookie_has_another_name_and_the_origin_another_sche
     cookie = door.keys.cookie
     mine = {"authorization": None, "scheme": "https"}
 
-    assert await door.ask(**mine, cookie=f"__Host-holdfast_session_4790={cookie}") == 204
+    assert await door.ask(**mine, cookie=f"__Host-holdfast_session={cookie}") == 204
     assert await door.ask(**mine, cookie=f"holdfast_session_4790={cookie}") == 401
     assert await door.ask(scheme="https", origin="https://127.0.0.1:4790") == 204
     assert await door.ask(scheme="https", origin="http://127.0.0.1:4790") == 403
@@ -197,3 +202,70 @@ async def test_only_pages_ask_a_person_to_log_in(tmp_path, path, kind):
 
     assert await door.ask(path, authorization=None, accept="text/html") == 401
     assert dict(door.sent[0]["headers"])[b"content-type"] == kind
+
+
+# --- behind a proxy -------------------------------------------------------------------------------
+
+BEHIND = Site("127.0.0.1", 4790, ("team.example", "other.example:8443"))
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("team.example", None, 204),
+        ("Team.Example", "https://team.example", 204),
+        ("other.example:8443", "https://other.example:8443", 204),
+        ("127.0.0.1:4790", "http://127.0.0.1:4790", 204),
+        ("team.example", "http://team.example", 403),
+        ("team.example", "https://other.example:8443", 403),
+        ("team.example", "https://team.example:8443", 403),
+        ("team.example", "null", 403),
+        ("other.example", None, 403),
+        ("team.example:4790", None, 403),
+        ("team.example.evil.example", None, 403),
+        ("team.example,127.0.0.1:4790", None, 403),
+    ],
+)
+async def test_a_name_of_a_proxy_counts_with_https(host, origin, status, tmp_path):
+    door = Door(tmp_path, fine, BEHIND)
+
+    assert await door.ask(host=host, **({"origin": origin} if origin else {})) == status
+
+
+async def test_headers_of_a_proxy_are_not_believed(tmp_path):
+    """Neither a name, nor a scheme, nor an address: whoever reaches the port can send them."""
+    door = Door(tmp_path, fine, BEHIND)
+    told = {"x_forwarded_host": "team.example", "x_forwarded_proto": "https", "forwarded": "host=a"}
+
+    assert await door.ask(host="evil.example", **told) == 403
+    assert await door.ask(origin="https://127.0.0.1:4790", **told) == 403
+    assert await door.ask(**told) == 204
+
+
+async def test_a_refused_program_is_told_the_name_that_it_used(tmp_path):
+    door = Door(tmp_path, fine, BEHIND)
+
+    for host, url in (
+        ("team.example", "https://team.example/"),
+        ("127.0.0.1:4790", "http://127.0.0.1:4790/"),
+    ):
+        assert await door.ask(host=host, authorization="Bearer wrong") == 401
+        headers = dict(door.sent[0]["headers"])
+        assert f'resource_metadata="{url}.well-known'.encode() in headers[b"www-authenticate"]
+
+
+async def test_the_cookie_of_a_proxy_s_name_is_the_same_for_every_server_behind_it(tmp_path):
+    for port in (4790, 4791):
+        door = Door(tmp_path, fine, Site("127.0.0.1", port, ("team.example",)))
+        cookie = f"__Host-holdfast_session={door.keys.cookie}"
+
+        assert await door.ask(host="team.example", authorization=None, cookie=cookie) == 204
+        own = f"127.0.0.1:{port}"
+        assert await door.ask(host=own, authorization=None, cookie=cookie) == 401
+
+
+async def test_a_server_on_every_address_is_called_by_its_names_only(tmp_path):
+    door = Door(tmp_path, fine, Site("0.0.0.0", 4790, ("team.example",)))
+
+    assert await door.ask(host="0.0.0.0:4790") == 403
+    assert await door.ask(host="team.example") == 204

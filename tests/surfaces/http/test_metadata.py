@@ -18,9 +18,10 @@ def test_a_refusal_names_the_document_that_says_what_to_bring(server: Server):
         document = stranger.get(found[1]).json()
     assert document["resource"] == server.url
     assert document["bearer_methods_supported"] == ["header"]
-    # No token has scopes yet, and what nothing checks is not advertised.
-    assert "scope" not in challenge
-    assert "scopes_supported" not in document
+    assert 'scope="context:read context:publish events:write"' in challenge
+    assert document["scopes_supported"] == [
+        *("context:read", "context:publish", "events:write", "admin")
+    ]
 
 
 @pytest.mark.parametrize(("path", "resource"), [("", ""), ("/mcp", "/mcp")])

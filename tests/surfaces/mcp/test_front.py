@@ -25,6 +25,15 @@ from tests.surfaces.mcp import doors
 PATIENCE_SECONDS = 60.0
 WIRES = Path(__file__).with_name("wire")
 CLIENTS = ("claude", "codex", "gemini", "opencode")
+# What tells whether the exchange is on, where no store has been made.
+LOOK = {
+    "holdfast.errors",
+    "holdfast.ground",
+    "holdfast.ground.canonical",
+    "holdfast.ground.ids",
+    "holdfast.ground.light_json",
+    "holdfast.ground.settings",
+}
 LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 CLIENT = {"name": "some-agent", "version": "1"}
 META = {
@@ -106,6 +115,36 @@ def test_every_answer_of_the_stateless_era_has_the_bytes_of_the_sdk(tmp_path: Pa
     assert not found.needed_sdk
     assert len(found.answers) == 11
     assert sorted(found.answers) == sorted(ask_sdk(sent))
+
+
+@pytest.mark.parametrize("how", ["named", "used", "switched on"])
+def test_what_is_offered_with_the_exchange_has_the_bytes_of_the_sdk(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Found out before anything is loaded: from the environment, the settings or the store."""
+    stateless = [envelop(number, method) for number, method in enumerate(LISTS)]
+    handshake = [request(number, method) for number, method in enumerate(LISTS, 1)]
+    both = lines(introduce(), INITIALIZED, *handshake), lines(*stateless)
+    without = [Asked(sent, tmp_path).answers for sent in both]
+    if how == "named":
+        monkeypatch.setenv("HOLDFAST_DEVELOPER", "dev-a")
+    elif how == "used":
+        with App() as app:
+            app.run(app.scope.team.enter())
+    else:
+        with App() as app:
+            settings = Path(app.settings.home, "settings.json")
+            settings.parent.mkdir(parents=True, exist_ok=True)
+            settings.write_text('{"team": true}')
+            settings.chmod(0o600)
+
+    found = [Asked(sent, tmp_path) for sent in both]
+
+    for sent, asked, before in zip(both, found, without, strict=True):
+        assert not asked.needed_sdk
+        assert sorted(asked.answers) == sorted(ask_sdk(sent))
+        assert b"covibe_session" in b"".join(asked.answers)
+        assert b"covibe_session" not in b"".join(before)
 
 
 @pytest.mark.parametrize("method", LISTS)
@@ -498,7 +537,9 @@ def test_the_handshake_and_the_lists_load_next_to_nothing(project: Path):
         "holdfast",
         "holdfast.surfaces",
         "holdfast.surfaces.mcp",
+        "holdfast.surfaces.mcp.exchange_look",
         "holdfast.surfaces.mcp.front",
+        *LOOK,
     }
 
 

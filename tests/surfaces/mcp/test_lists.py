@@ -29,7 +29,15 @@ ARGUMENTS = {
     "conversation": "operation status query conversation_id cursor summary detail session_id "
     "idempotency_key",
 }
-TOKENS = 2_500  # of all tools and the instructions: every request of most clients carries them
+TEAM_ARGUMENTS = {
+    "covibe_session": "operation title summary files_touched next_actions blockers task_ids repo "
+    "branch ttl_hours developer context_id detail cursor session_id idempotency_key",
+    "covibe_team": "operation detail cursor",
+    "covibe_coordination": "operation repo branch paths reason ttl_minutes claim_id to note "
+    "handoff_id idempotency_key",
+}
+# Of all tools and the instructions: every request of most clients carries them.
+TOKENS, TOKENS_WITH_TEAM = 2_500, 3_000
 
 
 async def test_the_lists_are_the_same_on_every_way_in(connect: doors.Connect):
@@ -70,8 +78,10 @@ async def test_the_server_introduces_itself_in_both_eras(project: Path):
 
 
 def test_arguments_are_those_of_the_contract_and_no_others():
-    for tool in server._describe_tools():
-        assert " ".join(tool.input_schema["properties"]) == ARGUMENTS[tool.name]
+    known = {**ARGUMENTS, **TEAM_ARGUMENTS}
+    assert [tool.name for tool in server._describe_tools(True)] == list(known)
+    for tool in server._describe_tools(True):
+        assert " ".join(tool.input_schema["properties"]) == known[tool.name]
         assert tool.input_schema["additionalProperties"] is False
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
         assert tool.output_schema is None, "it would cost tokens and change no answer"
@@ -83,19 +93,21 @@ def test_a_document_that_a_hook_has_handed_over_is_not_asked_for_again():
         assert "begin without a Holdfast document" in " ".join(words)
 
 
-def test_all_tools_and_the_instructions_cost_what_was_agreed():
+@pytest.mark.parametrize(("with_team", "most"), [(False, TOKENS), (True, TOKENS_WITH_TEAM)])
+def test_all_tools_and_the_instructions_cost_what_was_agreed(with_team: bool, most: int):
     """As a client sends them with every request: names, descriptions, schemas, in JSON."""
     offered = [
         {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-        for tool in server._describe_tools()
+        for tool in server._describe_tools(with_team)
     ]
     sent = json.dumps(offered, ensure_ascii=False)
+    instructions = server.write_instructions(with_team=with_team)
 
-    assert (len(sent) + len(prose.prose("instructions"))) / 4 <= TOKENS
+    assert (len(sent) + len(instructions)) / 4 <= most
 
 
 def test_known_values_are_those_of_the_rules():
-    session, set_, _, memory, _, conversation = server._describe_tools()
+    session, set_, _, memory, _, conversation = server._describe_tools(False)
 
     assert session.input_schema["properties"]["event_type"]["enum"] == list(rules.EVENT_TYPES)
     assert session.input_schema["properties"]["role"]["enum"] == list(rules.ROLES)
@@ -117,9 +129,10 @@ def test_hints_are_honest():
     """A client that trusts them lets through what only reads, and asks before something is
     replaced.
     """
-    hints = {tool.name: tool.annotations for tool in server._describe_tools()}
+    hints = {tool.name: tool.annotations for tool in server._describe_tools(True)}
 
-    assert [name for name, hint in hints.items() if hint.read_only_hint] == ["get_relevant_context"]
+    reading = ["get_relevant_context", "covibe_team"]
+    assert [name for name, hint in hints.items() if hint.read_only_hint] == reading
     assert [name for name, hint in hints.items() if hint.destructive_hint] == [
         "session",
         "set_relevant_context",
@@ -130,12 +143,13 @@ def test_hints_are_honest():
     assert [name for name, hint in hints.items() if hint.idempotent_hint] == [
         "set_relevant_context",
         "get_relevant_context",
+        "covibe_team",
     ]
-    assert not any(hint.open_world_hint for hint in hints.values())
+    assert [name for name, hint in hints.items() if hint.open_world_hint] == list(TEAM_ARGUMENTS)
 
 
 def test_descriptions_say_when_to_call_and_when_not():
-    for tool in server._describe_tools():
+    for tool in server._describe_tools(True):
         assert re.search(r"\bCall (it|`)", tool.description)
         assert "Do not" in tool.description
         assert len(tool.description) < 2000

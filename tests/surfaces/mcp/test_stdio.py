@@ -467,10 +467,16 @@ def test_the_sdk_alone_loads_nothing_of_the_rooms(project: Path):
 
     assert ours(modules) == {
         "holdfast",
+        "holdfast.errors",
         "holdfast.ground",
+        "holdfast.ground.canonical",
+        "holdfast.ground.ids",
+        "holdfast.ground.light_json",
         "holdfast.ground.process_tree",
+        "holdfast.ground.settings",
         "holdfast.surfaces",
         "holdfast.surfaces.mcp",
+        "holdfast.surfaces.mcp.exchange_look",
         "holdfast.surfaces.mcp.front",
         "holdfast.surfaces.mcp.prose",
         "holdfast.surfaces.mcp.server",
