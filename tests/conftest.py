@@ -6,6 +6,7 @@ person who runs it. The SQLite file is the test's own as well; the PostgreSQL da
 the tests of a worker, unless a test is marked `own_database`.
 """
 
+import faulthandler
 import os
 import signal
 import sys
@@ -42,6 +43,8 @@ PRIVATE_PREFIXES = (
 
 # Makes every Python process measure its coverage, which doubles the time that a short one takes.
 MEASURED = "COVERAGE_PROCESS_CONFIG"
+
+GRACE_SECONDS = 60.0
 
 RUN = pytest.StashKey[Run]()
 
@@ -88,6 +91,27 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_protocol(item: pytest.Function) -> Iterator[None]:
+    """A test that never gives way ends its process a while after its timeout.
+
+    The timeout itself cannot end a single long call, as that of a pattern.
+    """
+    faulthandler.dump_traceback_later(
+        find_timeout(item) + GRACE_SECONDS, exit=True, file=sys.__stderr__
+    )
+    try:
+        return (yield from run_measured(item))
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def find_timeout(item: pytest.Function) -> float:
+    marker = item.get_closest_marker("timeout")
+    if marker is not None:
+        return float(marker.args[0])
+    return float(item.config.getoption("timeout") or item.config.getini("timeout"))
+
+
+def run_measured(item: pytest.Function) -> Iterator[None]:
     """Measure coverage only where it says something, because it costs a quarter of the time.
 
     pytest-cov's `no_cover` does not do it: a worker measures twice, and only one of the two is

@@ -31,7 +31,9 @@ VALUES = st.recursive(
     max_leaves=8,
 )
 OBJECTS = st.dictionaries(KEYS, VALUES, max_size=4)
-GAPS = st.sampled_from(["", "", "", " ", "\n", "\n\n  ", "\t", " /* c */ ", " // c\n", "\n// [{\n"])
+GAPS = st.sampled_from(
+    ["", "", "", " ", "\n", "\n\n  ", "\t", " /* c */ ", " // c\n", "\n// [{\n", " " * 60]
+)
 PATHS = st.lists(KEYS, min_size=1, max_size=3)
 
 

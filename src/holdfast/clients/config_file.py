@@ -24,8 +24,8 @@ INDENT = "  "
 Keys = Sequence[str | int]  # an int is a place in an array
 
 _SPACE = " \t\r\n"
-_TRIVIA = compile_later(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-_REST_OF_LINE = compile_later(r"(?:[ \t]+|/\*[^\r\n]*?\*/)*(?://[^\r\n]*)?(?=\r?\n)")
+_TRIVIA = compile_later(r"(?:[ \t\r\n]|//[^\r\n]*+|/\*.*?\*/)*", re.DOTALL)
+_REST_OF_LINE = compile_later(r"(?:[ \t]|/\*[^\r\n]*?\*/)*(?://[^\r\n]*)?(?=\r?\n)")
 _SCALAR = compile_later(
     r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"'
     r"|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"

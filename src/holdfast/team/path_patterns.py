@@ -76,7 +76,7 @@ ABSOLUTE_PATHS = (
 # two paths is none: `src/和/home/ana`.
 _STEP = compile_later(
     rf"(?<=[\w.)\]}}*]/)(?!(?:[和与及或跟と및]|[A-Za-z0-9_.@+-]{{1,64}})/)"
-    rf"(?:[\w.@+!#?-]|[^\s{_NOT_BEYOND}]){{1,64}}(?=/)"
+    rf"(?:[^\s{_NOT_BEYOND}]|(?=[{_NOT_BEYOND}])[\w.@+!#?-]){{1,64}}(?=/)"
 )
 _ESCAPED = compile_later(r"\\/|%(?:25){0,3}(?:2[fF]|3[aA]|5[cC])")
 _MEANS = {"/": "/", "f": "/", "a": ":", "c": "\\"}
