@@ -2,7 +2,7 @@
 #
 #   make demo     play the story in the terminal
 #   make test     all tests, with coverage per room;  make test ARGS="tests/sessions -k append" for a part
-#   make clients  only the tests with real clients, offline;  ARGS=--latest tries the newest; see docs/howto/clients.md
+#   make clients  each test of real clients with each of them, offline;  ARGS=--latest tries the newest; see docs/howto/clients.md
 #   make check    format, lint, types, import contracts, tests: what CI runs
 #   make bench    side by side with peers in one run; writes docs/benchmarks.md
 #   make quiz     what the next agent is handed after three sessions; writes its tables in docs/benchmarks.md
@@ -76,7 +76,7 @@ else
 endif
 
 clients: $(DEV) client-parts
-	$(PY) -m pytest -n $(JOBS) --dist worksteal -m clients tests/clients/real $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist worksteal -m clients --every tests/clients/real $(ARGS)
 
 lint: $(DEV)
 	$(PY) -m ruff format --check .
