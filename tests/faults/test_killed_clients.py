@@ -75,8 +75,9 @@ class Recording:
             name = "".join(char if char.isalnum() else "-" for char in str(self.project))
             return f".claude/projects/{name}/{self.native_id}.jsonl"
         if self.client.NAME == "codex":
-            name = f"rollout-2026-11-17T16-25-22-{self.native_id}.jsonl"
-            return f".codex/sessions/2026/11/17/{name}"
+            today = time.strftime("%Y-%m-%d")  # a folder of long ago is not looked into
+            name = f"rollout-{today}T16-25-22-{self.native_id}.jsonl"
+            return f".codex/sessions/{today.replace('-', '/')}/{name}"
         return f".gemini/tmp/project/chats/session-2026-11-17T16-25-{self.native_id[:8]}.jsonl"
 
     def _aim(self, payload: dict[str, Any]) -> dict[str, Any]:
