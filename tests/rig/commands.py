@@ -19,9 +19,9 @@ HOLDFAST = (sys.executable, "-m", "holdfast")
 # A hook gives a text up rather than keep an agent waiting. Where a test asks what the text says,
 # a machine that is busy with other tests must not decide whether there is one.
 PATIENT_MAIN = (
-    "from holdfast import __main__; from holdfast.surfaces import hook;"
+    "from holdfast import __main__; from holdfast.surfaces import hook, hook_team;"
     "hook.INDEX_SECONDS = hook.TEXT_SECONDS = hook.GIT_SECONDS = 60.0;"
-    "hook.TEAM_SECONDS = hook.BRIEF_TEAM_SECONDS = 60.0;"
+    "hook.LOOK_SECONDS = hook_team.WHOLE_SECONDS = hook_team.BRIEF_SECONDS = 60.0;"
     "raise SystemExit(__main__.main())"
 )
 PATIENT = (sys.executable, "-c", PATIENT_MAIN)

@@ -26,10 +26,10 @@ from tests.workstreams.repos import Repo, with_code
 
 OTHER_REPO = "github.com/acme/unlisted"
 PATIENT_MAIN = (
-    "from holdfast import __main__; from holdfast.surfaces import hook;"
+    "from holdfast import __main__; from holdfast.surfaces import hook, hook_team;"
     "from holdfast.usecases import remote_at_hooks;"
     "hook.INDEX_SECONDS = hook.TEXT_SECONDS = hook.GIT_SECONDS = 60.0;"
-    "hook.TEAM_SECONDS = hook.BRIEF_TEAM_SECONDS = 60.0;"
+    "hook.LOOK_SECONDS = hook_team.WHOLE_SECONDS = hook_team.BRIEF_SECONDS = 60.0;"
     "remote_at_hooks.START_SECONDS = remote_at_hooks.BRIEF_SECONDS = 60.0;"
     "raise SystemExit(__main__.main())"
 )

@@ -18,7 +18,7 @@ from holdfast.ground.settings import load_settings
 from holdfast.sessions.changing import CONVERSATION, SAVING
 from holdfast.sessions.model import Session
 from holdfast.storage.off_sessions import OffSessions
-from holdfast.surfaces.hook import find_last_failure
+from holdfast.surfaces.hook_log import find_last_failure
 from holdfast.usecases import conversing
 from tests.ground.repositories import Work, make_filled
 from tests.rig.commands import Answer, Call

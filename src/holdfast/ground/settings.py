@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    LoadedSettings = tuple["Settings", dict[str, InvalidValueError]]  # and which are wrong
+
 _ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 HANDLE_CHARS = 39
@@ -84,6 +86,20 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         is_named=bool(env.get("HOLDFAST_DEVELOPER")),
         server=env.get("HOLDFAST_SERVER") or "",
     )
+
+
+def load_known_settings(**known: str) -> LoadedSettings:
+    """As far as they can be used, and which are wrong; those count as if they were not set."""
+    environment = {**os.environ, **known}
+    wrong: dict[str, InvalidValueError] = {}
+    while True:
+        try:
+            return load_settings(environment), wrong
+        except InvalidValueError as error:
+            if not environment.get(error.field):
+                raise  # not one that was set: no folder for the data is known
+            wrong[error.field] = error
+            environment[error.field] = ""
 
 
 def load_service_owner(environment: Mapping[str, str] | None = None) -> Owner:

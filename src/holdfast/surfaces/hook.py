@@ -37,24 +37,23 @@ from holdfast.clients.contract import (
 )
 from holdfast.errors import HoldfastError, InvalidValueError, Unavailable
 from holdfast.ground import light_json as json
-from holdfast.ground.settings import Settings, is_sqlite, load_settings
+from holdfast.ground.settings import Settings, is_sqlite, load_known_settings
 from holdfast.storage.enrolment import Enrolment
 from holdfast.storage.errors import EventDroppedError
 from holdfast.usecases import capture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
-    from types import ModuleType
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from holdfast.app import App
     from holdfast.clients.contract import Client, HookEvent, HookOrigin
+    from holdfast.ground.settings import LoadedSettings
     from holdfast.notices.model import NoticeIndex
     from holdfast.notices.store import IndexFile
 
     Handed = tuple[str, str, str]  # a document to continue from, a notice, an offer
-    LoadedSettings = tuple[Settings, dict[str, InvalidValueError]]  # and which are wrong
 
 PAYLOAD_BYTES = 16 << 20
 SILENCE_SECONDS = 2.0
@@ -65,8 +64,7 @@ TEXT_SECONDS = 8.0  # for the document to continue from; clients wait for ten
 GIT_SECONDS = 4.0  # of which, for git
 INDEX_SECONDS = 1.5  # for new indexes of notices; the plugin of OpenCode waits for two
 OFFER_SECONDS = 1.0
-TEAM_SECONDS = 1.5  # for the block about the team, and for what it is shown at the end of a turn
-BRIEF_TEAM_SECONDS = 0.4  # at an edit or a prompt
+LOOK_SECONDS = 0.4  # whether the exchange is on
 PAUSE_SECONDS = 6.0
 BETWEEN = "\n\n"
 # How a request begins that begins a conversation, as each client has it.
@@ -79,9 +77,7 @@ OPTIONS = ("--json", BROUGHT)  # every command takes the first
 
 NOTHING = ("", "", "")  # what most models are handed
 
-FAILED, IGNORED = "hook_failed", "hook_ignored"
 FOUND_AT_HOME = ("HOLDFAST_DATABASE", "HOLDFAST_DEVELOPER")  # where they are not set
-FAILURE_FACTS = ("at", "client", "error", "code", "field")
 
 
 class UnreadableError(InvalidValueError):
@@ -150,13 +146,15 @@ def take_payload(
     Returns what its model is handed now.
     """
     if event_name not in list_known(client):
-        _log_ignored(client, event_name)
+        from holdfast.surfaces.hook_log import log_ignored
+
+        log_ignored(client.NAME, event_name)
     origin = parse_origin(client, event_name, payload)
     if origin is None or origin.native_id == CHECK_ID:
         return NOTHING
     event = client.parse(event_name, payload) or parse_change(client, origin, event_name, payload)
     try:
-        settings, wrong = loaded or _load_settings()
+        settings, wrong = loaded or load_known_settings()
     except InvalidValueError as no_home:
         if event:
             _keep_without_home(event, no_home.message)
@@ -173,7 +171,9 @@ def take_payload(
     if capture.may_notice(settings.home, moment):
         notice = _make_notice(settings, moment, event)
     if _is_edit(moment) and capture.may_exchange(settings):
-        notice = _add_notice(notice, lambda room: _tell_edit(settings, moment, room))
+        from holdfast.surfaces import hook_team
+
+        notice = hook_team.add_to_edit(settings, moment, notice)
     if records or event_name in (client.TEXT_EVENT, *_list_reading(client)):
         return _take_records(settings, moment, event, records, notice)
     return "", notice, ""
@@ -231,7 +231,9 @@ def _take_records(
     from holdfast.app import App  # not where a hook has nothing to do
 
     if not is_sqlite(settings.database):
-        _silence()
+        from holdfast.surfaces.hook_log import silence
+
+        silence()
     client, event_name = moment.client, moment.event_name
     payload, origin = moment.payload, moment.origin
     text, offer = None, ""
@@ -246,7 +248,7 @@ def _take_records(
             # Before a request is stored: it is about what came before it.
             text = _make_text(app, client, origin, payload)
         if can_store:
-            text, notice = _look_at_team(app, moment, text, notice)
+            text, notice = _add_team(app, moment, text, notice)
         if moment.kind == PROMPT and event is not None and can_store:
             can_store, offer = _offer_save(app, moment, event, notice)
         if can_store:
@@ -263,15 +265,41 @@ def _take_records(
 def _store_records(app: App, moment: HookMoment, records: Sequence[dict[str, Any]]) -> None:
     if moment.kind == END:
         _pause_as_asked(app, moment)
-        if _has_server(app):  # as long as the session is found by its client's own id
-            _ask_team(app, moment, lambda team: team.end_session(app, moment))
+        if app.has_server and capture.may_exchange(app.settings):
+            from holdfast.surfaces import hook_team
+
+            # As long as the session is found by its client's own id.
+            hook_team.end_session(app, moment)
     for record in records:
         _store_or_spool(app, record)
         _begin_conversation(app, moment.origin, record)
     if moment.kind == TURN_END and app.is_opened:  # else there is nothing new
         _pause_as_asked(app, moment)
         if capture.may_exchange(app.settings):
-            _ask_team(app, moment, lambda team: team.end_turn(app, moment))
+            from holdfast.surfaces import hook_team
+
+            hook_team.end_turn(app, moment)
+
+
+def _add_team(
+    app: App, moment: HookMoment, text: str | None, notice: str
+) -> tuple[str | None, str]:
+    """While the exchange is off, nothing of the team is loaded."""
+    is_start = moment.kind == START and _look_for_exchange(app, moment)
+    is_prompt = moment.kind == PROMPT and capture.may_exchange(app.settings)
+    if not is_start and not is_prompt:
+        return text, notice
+    from holdfast.surfaces import hook_team
+
+    return hook_team.add_to_start(app, moment, text, notice)
+
+
+def _look_for_exchange(app: App, moment: HookMoment) -> bool:
+    try:
+        return app.run(capture.look_for_exchange(app), LOOK_SECONDS)
+    except Exception as error:
+        _log_failure(error, moment.client.NAME)
+        return False
 
 
 def _offer_save(app: App, moment: HookMoment, event: HookEvent, notice: str) -> tuple[bool, str]:
@@ -288,115 +316,6 @@ def _offer_save(app: App, moment: HookMoment, event: HookEvent, notice: str) -> 
     except Exception as error:
         _log_failure(error, moment.client.NAME)
         return not isinstance(error, Unavailable), ""
-
-
-# --- the team -------------------------------------------------------------------------------------
-
-
-def _look_at_team(
-    app: App, moment: HookMoment, text: str | None, notice: str
-) -> tuple[str | None, str]:
-    """The document and the notice, with what the team adds. While the exchange is off, nothing of
-    the team is loaded.
-    """
-    if moment.kind == START and _look_for_exchange(app, moment):
-        return _begin_in_team(app, moment, text), notice
-    if moment.kind != PROMPT or not capture.may_exchange(app.settings):
-        return text, notice
-    if text is not None:
-        text = _begin_in_team(app, moment, text)
-    return text, _add_notice(notice, lambda room: _tell_offers(app, moment, room))
-
-
-def _look_for_exchange(app: App, moment: HookMoment) -> bool:
-    try:
-        return app.run(capture.look_for_exchange(app), BRIEF_TEAM_SECONDS)
-    except Exception as error:
-        _log_failure(error, moment.client.NAME)
-        return False
-
-
-def _begin_in_team(app: App, moment: HookMoment, text: str | None) -> str | None:
-    """The document with the block about the team, where a window takes one."""
-    if text is None:
-        _ask_team(app, moment, lambda team: team.begin(app, moment))
-        return None
-    document = text
-
-    def fits(block: str) -> bool:
-        whole = _join(document, block)
-        chars = len(whole.encode()) if moment.client.COUNTS_BYTES else len(whole)
-        limit = moment.client.TEXT_CHARS
-        return limit is None or chars <= limit
-
-    block = _ask_team(app, moment, lambda team: team.begin(app, moment, fits))
-    return _join(document, block)
-
-
-def _tell_offers(app: App, moment: HookMoment, room: int) -> str:
-    return _ask_team(app, moment, lambda team: team.tell_offers(app, moment, room))
-
-
-def _tell_edit(settings: Settings, moment: HookMoment, room: int) -> str:
-    from holdfast.app import App
-
-    if not capture.has_server(settings):
-        from holdfast.usecases import team_at_hooks
-
-        if not team_at_hooks.has_store(settings):
-            return ""
-    if not is_sqlite(settings.database):
-        _silence()
-    try:
-        with App(settings, wait_seconds=BRIEF_TEAM_SECONDS) as app:
-            return _ask_team(app, moment, lambda team: team.tell_edit(app, moment, room))
-    except Exception as error:
-        _log_failure(error, moment.client.NAME)
-        return ""
-
-
-def _ask_team(
-    app: App, moment: HookMoment, verb: Callable[[ModuleType], Coroutine[Any, Any, str]]
-) -> str:
-    """An agent rather goes on without it than waits for it."""
-    is_brief = moment.kind in (CALL, PROMPT) and moment.event_name != moment.client.TEXT_EVENT
-    seconds = BRIEF_TEAM_SECONDS if is_brief else TEAM_SECONDS
-    try:
-        from holdfast.ground.alarm import Alarm
-
-        team = _find_team(app)
-        with Alarm(seconds):
-            return app.run(verb(team), seconds)
-    except Exception as error:
-        _log_failure(error, moment.client.NAME)
-        return ""
-
-
-def _has_server(app: App) -> bool:
-    """In this store a session that ends takes with it what it shows; a server has to be told."""
-    return app.has_server and capture.may_exchange(app.settings)
-
-
-def _find_team(app: App) -> ModuleType:
-    """That of the server which this machine has joined, else that of this store."""
-    if app.has_server:
-        from holdfast.usecases import remote_at_hooks
-
-        return remote_at_hooks
-    from holdfast.usecases import team_at_hooks
-
-    return team_at_hooks
-
-
-def _add_notice(notice: str, tell: Callable[[int], str]) -> str:
-    from holdfast.notices.model import NOTICE_CHARS
-
-    room = NOTICE_CHARS - (len(notice) + 1 if notice else 0)
-    return "\n".join(filter(None, (notice, tell(room))))
-
-
-def _join(*texts: str) -> str:
-    return BETWEEN.join(filter(None, texts))
 
 
 # --- what is asked of a conversation --------------------------------------------------------------
@@ -614,7 +533,7 @@ def reject(client: Client, event_name: str, error: UnreadableError) -> None:
         return
     payload = cut_to_fit(make_storable(text), CONTENT_BYTES)
     try:
-        settings, _ = _load_settings()
+        settings, _ = load_known_settings()
     except InvalidValueError as no_home:
         raise EventDroppedError(no_home.message) from None
     masked = Mask(settings.home).mask_text(payload)
@@ -626,56 +545,6 @@ def reject(client: Client, event_name: str, error: UnreadableError) -> None:
 def list_known(client: Client) -> list[str]:
     """The hooks of a client that say something here."""
     return list(dict.fromkeys([*client.EVENTS, *client.MOMENTS]))
-
-
-def find_last_failure(home: str) -> dict[str, str | None] | None:
-    """What the newest failed hook has logged, for a person who wonders why nothing arrives."""
-    return next(map(_describe_failure, _read_log(home, FAILED)), None)
-
-
-def list_ignored(home: str) -> list[tuple[str, str]]:
-    """The client and the name of each hook that is unknown here, each once."""
-    found = {
-        (str(logged.get("client")), str(logged.get("hook"))) for logged in _read_log(home, IGNORED)
-    }
-    return sorted(found)
-
-
-def _read_log(home: str, event: str) -> Iterator[dict[str, Any]]:
-    """Newest first."""
-    from holdfast.ground import files
-    from holdfast.ground.log import MAX_BYTES, Log
-
-    newest = Log(home).path
-    for path in (newest, f"{newest}.1"):
-        try:
-            data = files.find_bytes(path, max_bytes=2 * MAX_BYTES) or b""
-        except HoldfastError:  # something else is in its place
-            continue
-        for line in reversed(data.splitlines()):
-            logged = _parse(bytearray(line))
-            if logged and logged.get("event") == event:
-                yield logged
-
-
-def _log_ignored(client: Client, event_name: str) -> None:
-    """Once: a client may have new hooks, and one that is wired may fire with every step."""
-    try:
-        from holdfast.ground.log import Log
-
-        settings, _ = _load_settings()
-        if (client.NAME, event_name) not in list_ignored(settings.home):
-            Log(settings.home)(IGNORED, client=client.NAME, hook=event_name)
-    except (OSError, InvalidValueError):  # no data folder, or one that cannot be written
-        return
-
-
-def _describe_failure(logged: dict[str, Any]) -> dict[str, str | None]:
-    facts: dict[str, str | None] = dict.fromkeys(FAILURE_FACTS)
-    for fact in FAILURE_FACTS:
-        if fact in logged:
-            facts[fact] = str(logged[fact])
-    return facts
 
 
 def _store_or_spool(app: App, record: dict[str, Any]) -> None:
@@ -702,7 +571,7 @@ def _keep_without_home(event: HookEvent, reason: str) -> None:
     """For the first program that knows its data folder; that one decides what is unknown here."""
     from holdfast.storage.spool import keep_without_home
 
-    settings, wrong = _load_settings(HOLDFAST_HOME=os.sep)  # nothing is written there
+    settings, wrong = load_known_settings(HOLDFAST_HOME=os.sep)  # nothing is written there
     guessed = [name for name in FOUND_AT_HOME if not os.environ.get(name)]
     record = capture.make_record(event, settings, {*wrong, *guessed})
     record = capture.mark_unasked(record, event.cwd)
@@ -749,20 +618,10 @@ def _raise_unless_ours(error: BaseException) -> None:
         raise error
 
 
-def _silence() -> None:
-    """Every command warns of a role with too many rights; here an agent might misread that."""
-    import logging
-    import warnings
-
-    warnings.simplefilter("ignore")
-    # Without a handler, the messages of the library go to stderr.
-    logging.getLogger().addHandler(logging.NullHandler())
-
-
 def _find_settings() -> LoadedSettings | None:
     """None where no folder for the data is known."""
     try:
-        return _load_settings()
+        return load_known_settings()
     except InvalidValueError:
         return None
 
@@ -770,20 +629,6 @@ def _find_settings() -> LoadedSettings | None:
 def _has_agreed(loaded: LoadedSettings | None) -> bool:
     """Whether this person has ever run `init`."""
     return loaded is not None and Enrolment(loaded[0].home).list_folders() is not None
-
-
-def _load_settings(**known: str) -> LoadedSettings:
-    """And which are wrong: until they are fixed, events wait in the spool."""
-    environment = {**os.environ, **known}
-    wrong: dict[str, InvalidValueError] = {}
-    while True:
-        try:
-            return load_settings(environment), wrong
-        except InvalidValueError as error:
-            if not environment.get(error.field):
-                raise  # not one that was set: no folder for the data is known
-            wrong[error.field] = error
-            environment[error.field] = ""
 
 
 def _is_spool_free(app: App) -> bool:
@@ -816,18 +661,6 @@ def _report(message: str) -> None:
 
 
 def _log_failure(error: BaseException, client: str | None) -> None:
-    """A code in the log, never a word of what the agent wrote."""
-    try:
-        from holdfast.ground.log import Log
+    from holdfast.surfaces.hook_log import log_failure
 
-        settings, _ = _load_settings()
-        log = Log(settings.home)
-        log(
-            FAILED,
-            client=client,
-            error=type(error).__name__,
-            code=getattr(error, "code", "bug"),
-            field=getattr(error, "field", None),  # of a wrong setting its name, never its value
-        )
-    except Exception:
-        return
+    log_failure(error, client)

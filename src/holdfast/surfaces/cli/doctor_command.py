@@ -18,7 +18,7 @@ from holdfast.ground.settings import Settings, load_settings
 from holdfast.ground.text import plural
 from holdfast.storage.enrolment import Enrolment
 from holdfast.storage.health import check_health
-from holdfast.surfaces import hook
+from holdfast.surfaces import hook_log
 from holdfast.surfaces.cli import client_wording as words
 from holdfast.surfaces.cli import wording
 from holdfast.surfaces.cli.running import Command, Output, answers, here, wants_json
@@ -202,6 +202,6 @@ def _list_notes(
             yield MOVED.format(client.title, moved or "none of the variables that are set now")
     yield from (NEWER.format(client.describe()) for client in usable if client.is_newer)
     yield from words.describe_password(place)
-    failure = hook.find_last_failure(settings.home)
+    failure = hook_log.find_last_failure(settings.home)
     if failure:
         yield wording.describe_hook_failure(failure)

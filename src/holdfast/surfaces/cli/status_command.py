@@ -15,7 +15,7 @@ from holdfast.ground.frozen import asdict
 from holdfast.ground.settings import Settings, hide_password
 from holdfast.storage.accounting import Accounting, Waiting
 from holdfast.storage.enrolment import Enrolment
-from holdfast.surfaces import hook
+from holdfast.surfaces import hook, hook_log
 from holdfast.surfaces.cli import client_wording as words
 from holdfast.surfaces.cli import team_wording as team_words
 from holdfast.surfaces.cli import wording
@@ -48,8 +48,8 @@ def command(app: App) -> Output:
         return _describe_outage(app, error)
     settings = app.settings
     uses = _list_uses(settings)
-    failure = hook.find_last_failure(settings.home)
-    ignored = hook.list_ignored(settings.home)
+    failure = hook_log.find_last_failure(settings.home)
+    ignored = hook_log.list_ignored(settings.home)
     data = {
         **accounts.to_dict(),
         "workspace": settings.workspace,
