@@ -17,15 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
-from tests.house.source import ROOT
 from tests.rig import binaries
-from tests.rig.commands import PATIENCE_SECONDS
-from tests.rig.http_proxy import wait_until
+from tests.rig.http_proxy import PATIENCE_SECONDS, wait_until
 from tests.rig.pooler import PLACES, wait_for_port
 
-DEPLOY = ROOT / "deploy"
+DEPLOY = Path(__file__).parents[2] / "deploy"
 NAME = "localhost"
 KINDS = ("nginx", "caddy")
 PACKAGES = {"nginx": "nginx-light", "caddy": "caddy", "openssl": "openssl"}
@@ -69,9 +65,9 @@ class RunningProxy:
     folder: Path
     process: subprocess.Popen[bytes]
 
-    @property
-    def log(self) -> str:
-        return (self.folder / "log").read_text(errors="replace")
+    def make_context(self) -> ssl.SSLContext:
+        """For a client that believes its certificate, and no other."""
+        return ssl.create_default_context(cafile=self.authority)
 
 
 def find_program(name: str) -> str:
@@ -79,19 +75,6 @@ def find_program(name: str) -> str:
     if found is None:
         raise binaries.RigError(f"{name} is missing: sudo apt-get install {PACKAGES[name]}")
     return found
-
-
-def require(*names: str) -> None:
-    """A missing program skips a developer's test with one line, and fails where changes are
-    decided.
-    """
-    try:
-        for name in names:
-            find_program(name)
-    except binaries.RigError as error:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(error))
-        pytest.skip(str(error))
 
 
 @contextmanager

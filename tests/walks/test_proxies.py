@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import signal
-import ssl
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,9 +19,9 @@ import pytest
 
 from holdfast.identity.model import NewToken
 from holdfast.team.errors import ChangeWaitsError, ServerUnreachableError
-from tests.rig import http_proxy, proxies
+from tests.rig import http_proxy
 from tests.rig import postgres as rig
-from tests.rig.commands import PATIENCE_SECONDS
+from tests.rig.commands import PATIENCE_SECONDS, require_programs
 from tests.rig.http_proxy import wait_until
 from tests.rig.laptops import Laptop, Office
 from tests.rig.proxies import KINDS, NAME, RunningProxy, run_proxy
@@ -90,7 +89,7 @@ class Door:
 
     def __init__(self, site: Site, proxy: RunningProxy):
         self.site, self.proxy = site, proxy
-        self.context = ssl.create_default_context(cafile=proxy.authority)
+        self.context = proxy.make_context()
         self.office = Office(site.servers[0], proxy)
 
     def open(self, token: NewToken | None = None) -> httpx.Client:
@@ -121,7 +120,7 @@ class Door:
 def site(
     postgres: rig.Cluster, postgres_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
-    proxies.require(*KINDS, "openssl")
+    require_programs(*KINDS, "openssl")
     name = postgres.create_database(postgres_template)
     folder = tmp_path_factory.mktemp("served")
     ports = {kind: rig.pick_port() for kind in KINDS}
