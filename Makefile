@@ -14,7 +14,7 @@
 #   make mutants  do the tests notice a change?  ARGS="--count 300 --seed 1 --room sessions"; see docs/howto/mutants.md
 #   make walks    how many files and functions a call passes through;  ARGS=--list names them
 
-.PHONY: help setup demo chromium client-parts pgbouncer test clients check lint bench quiz soak failover docs contract house mutants walks clean
+.PHONY: help setup demo chromium client-parts server-programs test clients check lint bench quiz soak failover docs contract house mutants walks clean
 
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -62,11 +62,11 @@ chromium:
 client-parts:
 	@tools/client_parts.sh
 
-pgbouncer:
-	@tools/pgbouncer.sh
+server-programs:
+	@tools/server_programs.sh
 
 # A part of the tests says nothing about coverage, so thresholds are only held for all of them.
-test: $(DEV) chromium client-parts pgbouncer
+test: $(DEV) chromium client-parts server-programs
 ifeq ($(strip $(ARGS)),)
 	@rm -f .coverage .coverage.*
 	$(PY) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=
@@ -93,7 +93,7 @@ bench: $(BENCH)
 quiz: $(DEV)
 	@$(PY) -m bench.quiz $(ARGS)
 
-soak: $(DEV) $(FAILOVER) chromium pgbouncer
+soak: $(DEV) $(FAILOVER) chromium server-programs
 	HOLDFAST_SCALE=$${HOLDFAST_SCALE:-1.0} $(PY) -m pytest --timeout 7200 -m "soak or not soak" $(if $(strip $(ARGS)),$(ARGS),$(wildcard tests/faults tests/security))
 
 failover: $(DEV) $(FAILOVER)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from bench import cases
+from bench.agents import Worked, measure_agents
 from bench.cases import Entry, Run
 from bench.contestants import BARE, EQUAL, OURS, engine_of, make
 from bench.doors import append_lanes, page_lanes
@@ -28,7 +29,7 @@ from bench.scaling import LARGE, QUICK_LARGE, scaling_lanes
 from bench.staleness import SIZES, staleness_lanes
 from bench.startup import startup_lanes
 
-Row = Lane | Absent | Answered | Noise
+Row = Lane | Absent | Answered | Noise | Worked
 
 
 @dataclass(frozen=True)
@@ -316,6 +317,10 @@ async def exchange_history(bench: Bench) -> list[Row]:
     return rows
 
 
+async def agents(bench: Bench) -> list[Row]:
+    return list(await measure_agents(bench.places, quick=bench.quick))
+
+
 async def recall(bench: Bench) -> list[Row]:
     return list(await measure_recall(bench.places))
 
@@ -343,6 +348,7 @@ MEASUREMENTS = {
     "scaling": scaling,
     "exchange": exchange,
     "exchange-history": exchange_history,
+    "agents": agents,
     "staleness": staleness,
     "recall": recall,
     "noise": noise,

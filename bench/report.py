@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from textwrap import fill
 
-from bench import exchange, mcp_start, noise
+from bench import agents, exchange, mcp_start, noise
 from bench import measurements as m
 from bench.contestants import BARE, EQUAL, OURS
 from bench.measure import Absent, Lane, Ratio, microseconds, ratio, spread
@@ -82,6 +82,7 @@ TITLES = {
     "scaling": "What grows with history",
     "exchange": "The team exchange",
     "exchange-history": "The team exchange beside a long history",
+    "agents": agents.TITLE,
     "staleness": "Staleness check",
     "recall": "Recall beside plain search",
     "noise": noise.TITLE,
@@ -154,6 +155,7 @@ we measured of it once, by hand, is in `bench/notes.md`.
 History is what is over: contexts that were superseded, revoked or expired, released and expired reservations, answered
 and expired handoffs, ended sessions, events and counted calls, an equal number of each, of ten developers.
 """,  # noqa: E501 - the lines of the page
+    "agents": agents.REMARK,
     "staleness": """
 `git status` returns names; ours returns names and one id for all contents, and runs no code of the repository.
 A bundle checks ten pieces of evidence, opens its store and writes a receipt. If the flag is off, no git is started.
@@ -496,6 +498,16 @@ def describe_recall(row: Answered) -> tuple[str, ...]:
     return (row.contestant, *(f"{share:.3f}" for share in shares))
 
 
+def agents_section(rows: Sequence[Row]) -> Iterator[str]:
+    worked = [row for row in rows if isinstance(row, agents.Worked)]
+    for case in dict.fromkeys(row.case for row in worked):
+        yield f"### {case.capitalize()}\n"
+        for row in worked:
+            if row.case == case:
+                yield agents.sum_up(row)
+                yield table(agents.COLUMNS, agents.describe(row))
+
+
 def noise_section(rows: Sequence[Row]) -> Iterator[str]:
     shown = [row for row in rows if isinstance(row, noise.Noise)]
     yield table(noise.COLUMNS, noise.describe(shown))
@@ -519,6 +531,7 @@ SECTIONS = {
     "scaling": scaling_section,
     "exchange": exchange_section,
     "exchange-history": scaling_section,
+    "agents": agents_section,
     "staleness": door_section,
     "recall": recall_section,
     "noise": noise_section,

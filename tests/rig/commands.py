@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from holdfast.surfaces.cli import main
+from tests.rig import binaries, proxies
 
 HOLDFAST = (sys.executable, "-m", "holdfast")
 # A hook gives a text up rather than keep an agent waiting. Where a test asks what the text says,
@@ -59,6 +60,19 @@ def run_process(
     )
     out, err = (stream.decode(errors="surrogateescape") for stream in (done.stdout, done.stderr))
     return Answer(done.returncode, out, err)
+
+
+def require_programs(*names: str) -> None:
+    """What a machine lacks skips its developer's test with one line, and fails where changes are
+    decided.
+    """
+    try:
+        for name in names:
+            proxies.find_program(name)
+    except binaries.RigError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))
 
 
 @pytest.fixture

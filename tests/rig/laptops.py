@@ -20,6 +20,7 @@ from holdfast.usecases import administration, sharing
 from tests.conftest import PRIVATE_PREFIXES
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer
 from tests.rig.http_proxy import Proxy
+from tests.rig.proxies import RunningProxy
 from tests.surfaces.http.server import Server, run_server
 from tests.surfaces.team import REPO
 from tests.workstreams.repos import Repo, with_code
@@ -36,9 +37,9 @@ PATIENT_MAIN = (
 
 
 class Office:
-    """The server, and who administers it."""
+    """The server, who administers it, and where laptops reach it."""
 
-    def __init__(self, server: Server, proxy: Proxy):
+    def __init__(self, server: Server, proxy: Proxy | RunningProxy):
         self.server, self.proxy = server, proxy
         assert server.database_url is not None
         self.settings = load_settings(

@@ -71,14 +71,14 @@ def _write_settings(folder: Path, url: str, own_port: int, size: int) -> None:
     binaries.give(folder)
 
 
-def wait_for_port(port: int) -> None:
-    """It goes to the background before it listens."""
+def wait_for_port(port: int, name: str = "pgbouncer") -> None:
+    """A program has started, or gone to the background, before it listens."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
-    raise binaries.RigError(f"pgbouncer does not listen on 127.0.0.1:{port}")
+    raise binaries.RigError(f"{name} does not listen on 127.0.0.1:{port}")
 
 
 def _stop(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """Listeners hear everything that comes after their cursor, once, in order, and sleep in between."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -77,6 +78,26 @@ async def test_the_store_is_polled_only_while_a_listener_exists(outbox):
     await second.aclose()
 
     assert shared._looking is None
+
+
+async def test_what_a_slow_read_has_found_is_given_without_another_one(ada, outbox, monkeypatch):
+    """On a busy server each read takes longer than what it found may wait for its listener."""
+    cursor, read = await outbox.end(), outbox.read
+    s = await ada.create_session("m", "u1")
+    for number in range(5):
+        await ada.set_relevant_context(s.id, "files", [f"{number}.py"])
+    reads, seconds = [], [0.0]
+
+    async def read_slowly(after, limit):
+        reads.append(after)
+        seconds[0] += 2 * tail.STALE_SECONDS
+        return await read(after, limit)
+
+    monkeypatch.setattr(outbox, "read", read_slowly)
+    monkeypatch.setattr(tail, "time", SimpleNamespace(monotonic=lambda: seconds[0]))
+
+    assert len(await read_events(Tail(outbox).follow(cursor, 5), 5)) == 5
+    assert reads == [cursor]
 
 
 async def test_a_store_that_is_briefly_busy_does_not_end_the_polling(ada, outbox, monkeypatch):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.agents import ARRIVAL, ONE, Worked, describe, refuse_damage, sum_up
 from bench.exchange import ENGINES, exchange_lanes
 from bench.exchange_history import QUESTIONS, history_lanes
 from bench.measure import Lane
@@ -13,6 +14,7 @@ from bench.page import find_section, update_page
 from bench.place import Places
 from bench.report import SECTIONS
 from bench.targets import Found, promises
+from tests.rig.load import PUBLISH, WEIGHTS, Member, Seen
 from tests.rig.postgres import Cluster
 
 PAGE = """# Benchmarks
@@ -128,3 +130,41 @@ def test_nothing_of_the_exchange_may_grow_with_its_history():
     promised = [each for each in promises(Found({})) if "exchange" in each.promise]
 
     assert [each.limit for each in promised] == [1.5] * 6
+
+
+def see_a_publication() -> Seen:
+    """Heard by two, as it should be."""
+    seen = Seen(seconds=2.0, arrivals=[0.1, 0.3], places=1)
+    for kind in WEIGHTS:
+        seen.calls[kind] = [0.01]
+    seen.acknowledged["id"] = (Member("dev-a", "token", is_private=False), 1.0)
+    seen.active[1] += 1
+    return seen
+
+
+def test_agents_are_described_by_call_and_by_what_their_streams_brought():
+    row = Worked(ONE, "a case", see_a_publication())
+
+    lines = describe(row)
+
+    refuse_damage(row.seen)
+    assert lines[0] == (f"`{PUBLISH}`", "1", "10", "10", "10")
+    assert lines[-1] == (ARRIVAL, "2", "200", "290", "298")
+    assert sum_up(row).startswith("One process: 2 calls/s for 2 s; 1 publications, 2 arrivals")
+
+
+@pytest.mark.parametrize("damage", ["lost", "doubled", "overheard"])
+def test_a_run_of_agents_that_lost_anything_has_no_figures(damage: str):
+    seen = see_a_publication()
+    setattr(seen, damage, 1)
+
+    with pytest.raises(ValueError, match="lost"):
+        refuse_damage(seen)
+
+
+def test_a_run_of_agents_with_two_active_contexts_in_a_place_has_no_figures():
+    seen = see_a_publication()
+    seen.active[2] += 1
+
+    with pytest.raises(ValueError, match="Counter"):
+        refuse_damage(seen)

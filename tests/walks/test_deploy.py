@@ -147,15 +147,6 @@ def test_the_file_of_docker_names_what_is_there_and_what_the_page_says():
     )
 
 
-@pytest.mark.parametrize("name", ["Caddyfile", "nginx.conf"])
-def test_the_brackets_of_a_proxy_s_file_are_closed(name: str):
-    """Neither program is here, so nothing more is tried."""
-    text = (DEPLOY / name).read_text()
-
-    assert text.count("{") == text.count("}") > 0
-    assert NAME in text
-
-
 def test_every_file_of_the_folder_is_on_the_page():
     for path in DEPLOY.iterdir():
         assert path.name in HOWTO or path.name == "Dockerfile"

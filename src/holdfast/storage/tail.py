@@ -51,14 +51,18 @@ class Tail:
         try:
             while True:
                 moved = self._moved  # before the read, so that what comes during it is noticed
-                read_at = time.monotonic()
                 events = await self.source.read(cursor, PAGE)
+                # A read that waited for its turn is not old: else a busy server would read again
+                # after each event.
+                read_at = time.monotonic()
+                is_behind = len(events) == PAGE
                 for event in events:
                     cursor = event.cursor
                     yield event
                     if time.monotonic() - read_at > STALE_SECONDS:
-                        break  # what this listener may see can have changed meanwhile
-                if not events and not await _set_within(moved, quiet_seconds):
+                        is_behind = True  # what this listener may see can have changed meanwhile
+                        break
+                if not is_behind and not await _set_within(moved, quiet_seconds):
                     yield None
         finally:
             self._leave()

@@ -185,3 +185,14 @@ def test_a_server_that_is_killed_loses_nothing_of_what_it_acknowledged(
 
     assert [each["id"] for each in events][:5] == stored
     assert len(events) == 6
+
+
+@pytest.mark.own_database
+def test_a_server_that_only_its_proxy_can_reach_is_not_called_open(
+    postgres_url: str, tmp_path: Path
+):
+    server = Server(tmp_path / "1", postgres_url, HOLDFAST_SERVER_NAMES=NAME).wait_until_ready()
+    server.process.terminate()
+    errors = server.errors()
+
+    assert (server.wait(), errors) == (0, "")

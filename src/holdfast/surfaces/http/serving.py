@@ -58,7 +58,7 @@ class ServerAddress:
     login_url: str
     pid: int
     token_file: str
-    is_open: bool  # to other machines
+    is_open: bool  # to other machines, without a proxy
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -105,7 +105,7 @@ async def _run(
         login_url=f"{site.url}/login?code={codes.issue()}",
         pid=os.getpid(),
         token_file=keys.path,
-        is_open=site.is_open,
+        is_open=not is_loopback(place.host),
     )
     http = make_http_app(
         app, site=site, keys=keys, codes=codes, roots=place.roots, stopping=stopping
