@@ -59,10 +59,13 @@ class App:
         wait_seconds: float | None = None,
         folder: str | None = None,
         serves_itself: bool = False,
+        is_for_agent: bool = False,
     ):
         self.settings = settings or load_settings()
         # Of a server, which has the exchange of its own store, whatever its environment names.
         self.serves_itself = serves_itself
+        # Whether an agent waits for each call, and not a person.
+        self.is_for_agent = is_for_agent
         self._remote: RemoteTeam | None = None
         self.folder = folder
         self.wait_seconds = wait_seconds
@@ -191,7 +194,7 @@ class App:
 
             joined = find_joined(self.settings)
             if joined is not None:
-                self._remote = RemoteTeam(joined)
+                self._remote = RemoteTeam(joined, is_for_agent=self.is_for_agent)
         return self._remote
 
     def workstreams(self, folder: str, *, share: bool | None = None) -> WorkstreamService:

@@ -58,7 +58,11 @@ class Office:
         with App(self.settings) as app:
             app.run(administration.add_workspace(app, app.settings.workspace))
             app.run(administration.add_developer(app, handle, visibility))
-            return app.run(administration.add_token(app, handle, "holdfast", scopes))
+        return self.add_token(handle, *scopes)
+
+    def add_token(self, handle: str, *scopes: str) -> NewToken:
+        with App(self.settings) as app:
+            return app.run(administration.add_token(app, handle, "agent", scopes))
 
     def revoke(self, token: NewToken) -> None:
         with App(self.settings) as app:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, KeyReusedError
 from holdfast.ground import clock, ids
+from holdfast.ground.frozen import replace
 from holdfast.storage.database import drive
 from holdfast.team.errors import (
     ChangeTakenBackError,
@@ -375,6 +376,132 @@ def test_what_waits_is_private_and_survives_a_token_that_ended(laptop: Laptop, o
     assert Path(entry.file).parent.stat().st_mode & 0o777 == 0o700
 
 
+CAPTIVE = network.answer_with(b'{"ok": true}')
+BROKEN = network.answer_with(
+    b'{"type": "about:blank", "code": "bug", "detail": "x"}', "500 Internal Server Error"
+)
+
+
+def break_changes(behave: network.Behaviour) -> network.Behaviour:
+    """What answers a POST by itself, and passes everything else on."""
+
+    def run(upstream: network.Upstream, request: bytes) -> bytes | None:
+        is_change = request.startswith(b"POST ")
+        return behave(upstream, request) if is_change else network.pass_on(upstream, request)
+
+    return run
+
+
+def keep_one(laptop: Laptop, **fields: Any) -> None:
+    go_offline(laptop)
+    with pytest.raises(ChangeWaitsError):
+        publish(laptop, **fields)
+    go_online(laptop)
+
+
+def test_an_answer_that_says_nothing_of_it_acknowledges_nothing(laptop: Laptop, office: Office):
+    keep_one(laptop)
+    office.proxy.behave = CAPTIVE
+    with pytest.raises(ServerUnreachableError, match="form that is unknown"):
+        list_titles(laptop)
+    with pytest.raises(ChangeWaitsError):
+        publish(laptop, title="Later", branch="c")
+
+    office.proxy.behave = network.pass_on
+
+    assert list_titles(laptop) == ["Later", "Retry queue"]
+    assert laptop.team.outbox.is_empty()
+
+
+def test_a_key_means_one_request_of_one_operation(laptop: Laptop):
+    go_offline(laptop)
+    with pytest.raises(ChangeWaitsError) as published:
+        publish(laptop, key="1")
+    with pytest.raises(ChangeWaitsError) as claimed:
+        drive(laptop.team.with_key("1").claim(["k.py"], "Because", repo=REPO))
+    with pytest.raises(KeyReusedError):
+        publish(laptop, key="1", title="Another")
+    go_online(laptop)
+
+    assert published.value.receipt != claimed.value.receipt
+    assert list_titles(laptop) == ["Retry queue"]
+    assert [each.paths for each in drive(laptop.team.list_claims())] == [("k.py",)]
+
+
+def test_what_the_server_does_not_take_stops_no_read_and_no_order(laptop: Laptop, office: Office):
+    keep_one(laptop)
+    office.proxy.behave = break_changes(BROKEN)
+
+    assert list_titles(laptop) == []
+    with pytest.raises(ChangeWaitsError, match="what waits first: it answered 500"):
+        publish(laptop, title="Later", branch="c")
+    go_online(laptop)
+
+    assert list_titles(laptop) == ["Later", "Retry queue"]
+
+
+def test_what_the_server_never_takes_is_set_aside_and_reported(laptop: Laptop, office: Office):
+    keep_one(laptop)
+    office.proxy.behave = break_changes(BROKEN)
+    for _ in range(5):
+        assert list_titles(laptop) == []
+    go_online(laptop)
+
+    publish(laptop, title="Later", branch="c")
+
+    [refused] = laptop.team.outbox.list_refused()
+    assert refused.reason == "The server did not take it 5 times: it answered 500."
+    assert list_titles(laptop) == ["Later"]
+
+
+def test_a_change_without_the_right_to_it_is_set_aside_and_stops_no_read(
+    laptop: Laptop, office: Office
+):
+    keep_one(laptop)
+    laptop.token = office.add_token("ana", "context:read")
+
+    assert list_titles(laptop) == []
+
+    [refused] = laptop.team.outbox.list_refused()
+    assert "context:publish" in refused.reason
+
+
+def test_a_damaged_change_is_reported_and_the_others_are_sent(laptop: Laptop):
+    keep_one(laptop, title="Damaged")
+    keep_one(laptop, title="Whole", branch="c")
+    first, _ = laptop.team.outbox.list_all()
+    Path(first.file).write_bytes(b"{")
+
+    assert list_titles(laptop) == ["Whole"]
+
+    [refused] = laptop.team.outbox.list_refused()
+    assert refused.receipt == first.receipt
+    assert "is damaged" in refused.reason
+    assert Path(f"{first.file}.damaged").exists()
+
+
+def test_an_agent_asks_a_server_that_does_not_answer_once_a_minute(
+    laptop: Laptop, office: Office, monkeypatch: pytest.MonkeyPatch
+):
+    keep_one(laptop)
+    laptop.team.joined.end_pause()
+    monkeypatch.setattr("holdfast.team.remote.AGENT_SECONDS", 0.2)
+    office.proxy.behave = network.delay(60)
+    team = RemoteTeam(laptop.team.joined, is_for_agent=True)
+    asked = len(office.proxy.requests)
+
+    with pytest.raises(ServerUnreachableError):
+        drive(team.get_state())
+    for _ in range(3):
+        with pytest.raises(ServerUnreachableError, match="a moment ago"):
+            drive(team.get_state())
+    with pytest.raises(ChangeWaitsError):
+        drive(team.with_key(None).publish_context(**CONTEXT))
+
+    assert len(office.proxy.requests) == asked + 1
+    assert len(laptop.team.outbox.list_all()) == 2
+
+
 # --- another version, another clock ---------------------------------------------------------------
 
 
@@ -385,13 +512,39 @@ def test_what_a_newer_server_adds_is_passed_over(laptop: Laptop, office: Office)
     assert list_titles(laptop) == ["Retry queue"]
 
 
+MISSING = (
+    b'{"type": "about:blank", "status": 404, "code": "not_found",'
+    b' "detail": "There is nothing at this path."}'
+)
+
+
 def test_a_server_that_lacks_a_route_is_named_with_both_versions(laptop: Laptop, office: Office):
     drive(laptop.team.get_me())
-    missing = b'{"status": 404, "code": "not_found", "detail": "There is nothing at this path."}'
-    office.proxy.behave = network.answer_with(missing, "404 Not Found", "application/problem+json")
+    joined = laptop.team.joined
+    assert joined.known is not None
+    joined.keep_known(replace(joined.known, version="0.0.9"))
+    office.proxy.behave = network.answer_with(MISSING, "404 Not Found", "application/problem+json")
 
-    with pytest.raises(ServerVersionError, match=r"GET /api/team/near: it runs Holdfast 0\.1"):
+    with pytest.raises(ServerVersionError, match=r"GET /api/team/near: it runs Holdfast 0\.0\.9"):
         drive(laptop.team.look_near(REPO))
+
+
+def test_a_route_that_this_version_has_is_missing_in_something_in_between(
+    laptop: Laptop, office: Office
+):
+    drive(laptop.team.get_me())
+    office.proxy.behave = network.answer_with(MISSING, "404 Not Found", "application/problem+json")
+
+    with pytest.raises(ServerUnreachableError, match="it answered 404 to GET /api/team/near"):
+        drive(laptop.team.look_near(REPO))
+
+
+def test_a_401_of_something_in_between_says_nothing_about_the_token(laptop: Laptop, office: Office):
+    drive(laptop.team.get_me())
+    office.proxy.behave = network.answer_with(b'{"error": "log in"}', "401 Unauthorized")
+
+    with pytest.raises(ServerUnreachableError, match="it answered 401"):
+        drive(laptop.team.get_state())
 
 
 def test_a_clock_that_is_days_off_says_nothing_wrong_about_times(

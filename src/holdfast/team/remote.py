@@ -3,7 +3,8 @@
 Rules are asked here before anything is sent, so that what is refused never leaves the machine, and
 a repository that is not on the person's list is not named. Every change has a key, so that one
 whose answer was lost is sent again and done once. Four changes wait where the server cannot be
-reached; everything else says so. Nothing that a teammate wrote is kept.
+reached; everything else says so. What waits is sent before the next change, in its order; a read
+never depends on that. Nothing that a teammate wrote is kept.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from holdfast.errors import (
     Refused,
     Unavailable,
 )
-from holdfast.ground import clock, files, ids
+from holdfast.ground import clock, ids
 from holdfast.ground import light_json as json
 from holdfast.ground.fence import one_line
 from holdfast.ground.frozen import replace
@@ -66,11 +67,18 @@ T = TypeVar("T")
 Sent = tuple[str, str, Object | None]  # method, path and body
 
 SECONDS = 10.0
+AGENT_SECONDS = 4.0  # for all of a call where an agent waits
+LOCK_SECONDS = 1.0  # for another process that sends what waits
 ATTEMPTS = 2
+MOST_ANSWERED = (
+    5  # times that a waiting change is sent again to a server that answers with an error
+)
 DETAIL_CHARS = 1_000
 SKEW_SECONDS = 5.0  # less is the time that an answer takes
 MOST_SHOWN = 50
 JSON = "json"
+UNKNOWN_FORM = "its answer has a form that is unknown here"
+NOT_ASKED = "it did not answer a moment ago, so it is left alone for a minute"
 NO_ROUTE = ("not_found", "method_not_allowed")
 KINDS: Mapping[int, type[HoldfastError]] = {
     400: Invalid,
@@ -97,13 +105,19 @@ NEXT = {
 
 
 class RemoteTeam:
-    """What one developer does in the exchange of a server. `seconds` bounds all its calls."""
+    """What one developer does in the exchange of a server.
 
-    def __init__(self, joined: Joined, *, seconds: float | None = None):
+    `seconds` bounds all calls together, and leaves what waits to another process. `is_for_agent`
+    bounds each call, and asks nothing of a server that did not answer a moment ago.
+    """
+
+    def __init__(self, joined: Joined, *, seconds: float | None = None, is_for_agent: bool = False):
         self.joined = joined
         self.outbox = Outbox(joined.home)
         self.was_repeated = False
         self._deadline = None if seconds is None else time.monotonic() + seconds
+        self._sends_waiting = seconds is None
+        self._is_for_agent = is_for_agent
         self._clock = _ServerClock()
         self._key: str | None = None
 
@@ -344,42 +358,47 @@ class RemoteTeam:
     # --- reads and changes ------------------------------------------------------------------------
 
     async def _read(self, path: str, read: Callable[[Object], T]) -> T:
-        def work() -> Object:
+        def work() -> T:
+            self._begin_call()
             self._require_known()
-            self._send_first()
-            return self.request("GET", path)
+            self._try_to_send()
+            found = self.request("GET", path)
+            return self._parse(read, found, f"GET {path.partition('?')[0]}")
 
-        found = await off_loop(work)
-        return self._parse(read, found, f"GET {path.partition('?')[0]}")
+        return await off_loop(work)
 
     async def _change(self, sent: Sent, read: Callable[[object], T]) -> T:
         method, path, body = sent
 
-        def work() -> Object:
+        def work() -> T:
+            self._begin_call()
             self._require_known()
             self._send_first()
-            return self.request(method, path, body, self._find_key())
+            found = self.request(method, path, body, self._find_key())
+            return self._parse(read, found, f"{method} {path}")
 
-        return self._parse(read, await off_loop(work), f"{method} {path}")
+        return await off_loop(work)
 
     async def _change_or_keep(
         self, what: str, sent: Sent, read: Callable[[object], T], *, about: str | None = None
     ) -> T:
         method, path, body = sent
 
-        def work() -> Object:
+        def work() -> T:
             key, is_asked = self._find_key(), False
             try:
+                self._begin_call()
                 self._require_known()
                 self._send_first()
                 named = path.format(id=self._find_made(about))
                 is_asked = True
-                return self.request(method, named, body, key)
+                found = self.request(method, named, body, key)
+                return self._parse(read, found, f"{method} {path}")
             except Unavailable as error:
                 was_tried = is_asked and getattr(error, "was_sent", True)
                 raise self._keep(what, sent, key, about, error, was_tried=was_tried) from None
 
-        return self._parse(read, await off_loop(work), f"{method} {path}")
+        return await off_loop(work)
 
     def _keep(
         self,
@@ -422,18 +441,53 @@ class RemoteTeam:
 
     # --- what waits -------------------------------------------------------------------------------
 
+    def _begin_call(self) -> None:
+        if not self._is_for_agent:
+            return
+        if self.joined.is_paused:
+            raise ServerUnreachableError(self.server, NOT_ASKED, was_sent=False)
+        self._deadline = time.monotonic() + AGENT_SECONDS
+
     def _send_first(self) -> None:
-        """What was made before; where an agent waits, that is left to another call."""
-        if self._deadline is None:
+        """What was made before a change; where a hook waits, that is left to another call."""
+        if self._sends_waiting:
             self.send_waiting()
 
-    def send_waiting(self, patience_seconds: float = files.LOCK_SECONDS) -> None:
-        """All of it in order, until the server cannot be reached."""
+    def _try_to_send(self) -> None:
+        """Before a read, which goes on where something that waits was not taken."""
+        if not self._sends_waiting:
+            return
+        try:
+            self.send_waiting()
+        except TokenRefusedError:
+            raise
+        except ServerUnreachableError as error:
+            if not error.was_answered:
+                raise
+        except HoldfastError:  # the folder is damaged, or another process sends
+            return
+
+    def send_waiting(self, patience_seconds: float = LOCK_SECONDS) -> None:
+        """All of it in order, until the server cannot be reached or does not take one."""
         if self.outbox.is_empty():
             return
         with self.outbox.sending(patience_seconds):
+            self.outbox.set_damaged_aside()
             for entry in self.outbox.list_all():
                 self._send_entry(entry)
+
+    def send_withdrawals(self) -> list[str]:
+        """Of what others see already, before this machine leaves; returns what is still seen."""
+        left = []
+        with self.outbox.sending(LOCK_SECONDS):
+            for entry in self.outbox.list_all():
+                if entry.method != "DELETE" or entry.about is not None:
+                    continue
+                try:
+                    self._send_entry(entry)
+                except HoldfastError:
+                    left.append(entry.path.rpartition("/")[2])
+        return left
 
     def _send_entry(self, entry: Waiting) -> None:
         objection = self._find_objection(entry)
@@ -444,14 +498,30 @@ class RemoteTeam:
         tried = self.outbox.mark_tried(entry)
         try:
             found = self.request(entry.method, path, entry.body, entry.key)
+            made = self._parse(_find_reader(entry.path), found, f"{entry.method} {entry.path}")
+        except TokenRefusedError:
+            raise
+        except ServerVersionError as error:
+            self._count_answer(tried, error.message)
+        except ServerUnreachableError as error:
+            if not error.was_answered:
+                raise
+            self._count_answer(tried, error.cause)
         except (NotFound, Conflict, Invalid, Refused) as error:
-            if isinstance(error, TokenRefusedError | ServerVersionError):
-                raise
-            if error.code == "insufficient_scope":
-                raise
             self.outbox.refuse(tried, error.message)
+        else:
+            self.outbox.finish(tried, made.id)
+
+    def _count_answer(self, entry: Waiting, cause: str) -> None:
+        """It stays first in its order for a while: the server may be repaired or upgraded."""
+        answered = entry.answered + 1
+        if answered >= MOST_ANSWERED:
+            self.outbox.refuse(entry, f"The server did not take it {answered} times: {cause}.")
             return
-        self.outbox.finish(tried, ids.parse_id(found.get("id")))
+        self.outbox.replace(replace(entry, answered=answered))
+        raise ServerUnreachableError(
+            self.server, f"it does not take what waits first: {cause}", was_answered=True
+        )
 
     def _find_objection(self, entry: Waiting) -> str | None:
         me = self._require_known().me
@@ -475,7 +545,7 @@ class RemoteTeam:
         found = _parse_object(answer)
         name = f"{method} {path.partition('?')[0]}"
         if found is None:
-            raise self._fail(f"it answered with {_describe(answer)}")
+            raise self._fail(f"it answered with {_describe(answer)}", was_answered=True)
         if answer.status not in (200, 201):
             raise self._make_error(answer.status, found, name)
         self.joined.end_pause()
@@ -520,20 +590,29 @@ class RemoteTeam:
             raise ServerUnreachableError(self.server, "the time for it was over", was_sent=False)
         return left
 
-    def _fail(self, cause: str, *, was_sent: bool = True) -> ServerUnreachableError:
-        self.joined.begin_pause()
-        return ServerUnreachableError(self.server, cause, was_sent=was_sent)
+    def _fail(
+        self, cause: str, *, was_sent: bool = True, was_answered: bool = False
+    ) -> ServerUnreachableError:
+        if not was_answered:
+            self.joined.begin_pause()
+        return ServerUnreachableError(
+            self.server, cause, was_sent=was_sent, was_answered=was_answered
+        )
 
     def _make_error(self, status: int, problem: Object, name: str) -> HoldfastError:
         """The same kind and code as there; its words are those of the server."""
         code = problem.get("code")
+        kind = KINDS.get(status)
+        if not isinstance(code, str) or "type" not in problem:
+            return self._fail(f"it answered {status}", was_answered=True)
         if status == 401:
             return TokenRefusedError(self.server)
-        kind = KINDS.get(status)
-        if kind is None or not isinstance(code, str):
-            return self._fail(f"it answered {status}")
         if (status in (404, 405) and code in NO_ROUTE) or status == 405:
+            if self._find_version() == __version__:  # something in between does not know it
+                return self._fail(f"it answered {status} to {name}", was_answered=True)
             return self._blame_version(name)
+        if kind is None:
+            return self._fail(f"it answered {status}", was_answered=True)
         if status == 400 and code == Invalid.code and self._find_version() != __version__:
             return self._blame_version(name)
         detail = one_line(str(problem.get("detail") or code), DETAIL_CHARS)
@@ -548,7 +627,7 @@ class RemoteTeam:
         except WireError:
             if self._find_version() != __version__:
                 raise self._blame_version(f"{name} in a form that is known here") from None
-            raise self._fail("its answer has a form that is unknown here") from None
+            raise self._fail(UNKNOWN_FORM, was_answered=True) from None
 
     def _blame_version(self, name: str) -> ServerVersionError:
         return ServerVersionError(self.server, self._find_version(), __version__, name)
@@ -565,9 +644,14 @@ class RemoteTeam:
         try:
             known = read_known(found)
         except WireError:
-            raise self._fail("its answer has a form that is unknown here") from None
+            raise self._fail(UNKNOWN_FORM, was_answered=True) from None
         self.joined.keep_known(known)
         return known
+
+
+def _find_reader(path: str) -> Callable[[Object], PublishedContext | Reservation]:
+    """Of the answer to a change that waited: an answer of another form acknowledges nothing."""
+    return wire.read_context if path.startswith("/api/contexts") else wire.read_reservation
 
 
 def read_known(found: Object) -> Known:

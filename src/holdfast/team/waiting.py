@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, KeyReusedError
 from holdfast.ground import clock, files, ids
 from holdfast.ground import light_json as json
 from holdfast.ground.frozen import dataclass, replace
@@ -32,7 +32,8 @@ DRAIN, NUMBER = "sending", "numbering"
 @dataclass(frozen=True)
 class Waiting:
     """`about` is the receipt of what this changes, where that waits or waited itself; `was_tried`:
-    the server may have done it. `what` is shown to the person.
+    the server may have done it; `answered`: how often it answered with an error. `what` is shown
+    to the person.
     """
 
     receipt: str
@@ -46,8 +47,20 @@ class Waiting:
     at: str
     about: str | None = None
     was_tried: bool = False
+    answered: int = 0
     reason: str = ""  # why the server refused it
     file: str = ""
+
+    @property
+    def operation(self) -> tuple[str, str]:
+        """A key means a request within one operation, as it does at the server."""
+        return self.method, self.path.split("/")[2]
+
+    @property
+    def request(self) -> tuple[str, object]:
+        """What has to be the same under one key; what code has seen meanwhile need not be."""
+        body = {name: value for name, value in (self.body or {}).items() if name != "basis"}
+        return self.path, body
 
     def to_dict(self) -> dict[str, Any]:
         """For a person or a program that asks what waits."""
@@ -86,8 +99,11 @@ class Outbox:
         files.private_folder(self.folder)
         with files.Lock(os.path.join(self.folder, NUMBER)):
             for known in self.list_all():
-                if known.key == entry.key:  # the same request again
-                    return known
+                if known.key != entry.key or known.operation != entry.operation:
+                    continue
+                if known.request != entry.request:
+                    raise KeyReusedError(entry.key)
+                return known  # the same request again
             names = self._list_names(self.folder)
             if len(names) >= MOST:
                 raise TooManyWaitError(MOST, entry.server)
@@ -96,6 +112,19 @@ class Outbox:
             kept = replace(entry, file=os.path.join(self.folder, name))
             self._write(kept)
         return kept
+
+    def replace(self, entry: Waiting) -> None:
+        self._write(entry)
+
+    def set_damaged_aside(self) -> None:
+        """A file that cannot be read is reported like what the server refused, and kept."""
+        for name in self._list_names(self.folder):
+            path = os.path.join(self.folder, name)
+            if self._read(path) is None and os.path.exists(path):
+                receipt = name[NUMBER_DIGITS + 1 :].removesuffix(".json")
+                os.replace(path, f"{path}.damaged")
+                lost = Waiting(receipt, "", "", "A change", "", "", None, "", "", file=path)
+                self.refuse(lost, f"Its file is damaged and was renamed to {name}.damaged.")
 
     def mark_tried(self, entry: Waiting) -> Waiting:
         if entry.was_tried:
@@ -149,13 +178,16 @@ class Outbox:
         return sorted(name for name in names if _is_entry(name))
 
     def _read_all(self, folder: str) -> Iterator[Waiting]:
-        """One that was sent meanwhile is passed over; so is one that a person has damaged."""
-        for name in self._list_names(folder):
-            path = os.path.join(folder, name)
-            with suppress(HoldfastError, ValueError, TypeError, RecursionError):
-                data = files.find_own_bytes(path, max_bytes=ENTRY_BYTES)
-                if data is not None:
-                    yield Waiting(**{**json.loads(data), "file": path})
+        """One that was sent meanwhile is passed over; so is one that is damaged."""
+        read = (self._read(os.path.join(folder, name)) for name in self._list_names(folder))
+        return filter(None, read)
+
+    def _read(self, path: str) -> Waiting | None:
+        with suppress(HoldfastError, ValueError, TypeError, RecursionError):
+            data = files.find_own_bytes(path, max_bytes=ENTRY_BYTES)
+            if data is not None:
+                return Waiting(**{**json.loads(data), "file": path})
+        return None
 
     def _write(self, entry: Waiting) -> None:
         data = {name: value for name, value in entry.__dict__.items() if name != "file"}

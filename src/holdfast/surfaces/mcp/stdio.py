@@ -84,7 +84,7 @@ class Store:
             if self._app is None:
                 from holdfast.app import App
 
-                self._app = await App().__aenter__()
+                self._app = await App(is_for_agent=True).__aenter__()
         # Spooled events of hooks can wait: this call does not depend on them.
         with suppress(HoldfastError, OSError):
             await self._app.drain()
