@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from holdfast.ground.settings import owner_of
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.scope import Scope
 from holdfast.storage.database import drive
+from holdfast.team import joined as places
 from holdfast.team.errors import ChangeWaitsError, TokenRefusedError
 from holdfast.team.remote import RemoteTeam
+from holdfast.usecases import administration
 from tests.house.test_hook_imports import count_ours, find_expensive, loaded_modules
 from tests.rig import http_proxy as network
 from tests.rig.commands import HOLDFAST, PATIENCE_SECONDS, Answer
@@ -533,6 +536,13 @@ class Joining:
         self.said = ""
         os.write(self.terminal, f"{text}\n".encode())
 
+    def end_by(self, number: int) -> None:
+        """Again where it came in a moment in which Python lets none through."""
+        while self.process.poll() is None:
+            self.process.send_signal(number)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(2.0)
+
     def finish(self) -> tuple[int, str]:
         out, _ = self.process.communicate(timeout=PATIENCE_SECONDS)
         os.close(self.terminal)
@@ -554,11 +564,13 @@ def test_joining_says_what_leaves_and_asks_before_anything_does(
     (repo.folder / "README.md").write_text("changed\n")
     joining = Joining(newcomer, repo.folder, at_terminal=True)
     joining.decide("ana")
-    joining.answer(r"Let the server know of github.com/acme/payouts\? \[y/N\]", "y")
-    asked = joining.read_until(r"Visible to the team\? \[y/N\]")
+    question = r"Let the server know of github.com/acme/payouts\? \[y/N\]"
+    joining.read_until(question)
     assert "README.md" in joining.said
     assert "feat/409" in joining.said
-    assert asked
+    assert "git's ids of its files" in joining.said
+    joining.answer(question, "y")
+    assert joining.read_until(r"Visible to the team\? \[y/N\]")
     assert b"README.md" not in office.proxy.sent
     assert drive(other.team.get_state()).developers[0].handle
     os.write(joining.terminal, b"y\n")
@@ -610,12 +622,112 @@ def test_a_person_who_stops_before_the_answer_has_not_joined(newcomer: Laptop, o
     joining = Joining(newcomer, repo.folder, at_terminal=True)
     joining.decide("ana")
     joining.read_until(r"Let the server know")
-    joining.process.send_signal(signal.SIGINT)
+    joining.end_by(signal.SIGINT)
     code, _ = joining.finish()
 
     assert code == 1
     assert not (newcomer.data / "team-token").exists()
     assert office.proxy.list_lines()[-1] == "DELETE /api/me/token"
+
+
+@pytest.mark.parametrize("way", ["SIGTERM", "the terminal is closed"])
+def test_a_join_that_is_ended_at_a_question_leaves_no_token(
+    way: str, newcomer: Laptop, office: Office
+):
+    repo = newcomer.make_repo()
+    joining = Joining(newcomer, repo.folder, at_terminal=True)
+    joining.decide("ana")
+    joining.read_until(r"Let the server know")
+    joining.end_by(signal.SIGTERM if way == "SIGTERM" else signal.SIGHUP)
+    joining.finish()
+
+    with App(office.settings) as app:
+        tokens = app.run(administration.list_tokens(app, "ana"))
+    assert [each.agent for each in tokens if each.revoked_at is None] == ["agent"]
+    assert not list(newcomer.data.glob("team-*.json"))
+
+
+def test_a_second_machine_leaves_visibility_as_it_is(newcomer: Laptop, other: Laptop):
+    repo = newcomer.make_repo()
+    first = Joining(newcomer, repo.folder, "--yes")
+    first.decide("ana")
+    assert "not visible" in first.finish()[1]
+    shown = newcomer.run("team", "visibility", "public").out
+    assert newcomer.run(*PUBLISH, cwd=repo.folder).code == 0
+    newcomer.data = newcomer.home / "second"
+    second = Joining(newcomer, repo.folder, "--yes")
+    second.decide("ana")
+    code, out = second.finish()
+
+    assert shown.startswith("ana is public")
+    assert (code, "visible to the team" in out, "not visible" in out) == (0, True, False)
+    assert [each.title for each in drive(other.team.get_contexts())] == ["Retry queue"]
+
+
+def test_becoming_visible_says_what_is_seen_now(laptop: Laptop, repo: Repo):
+    laptop.run("team", "visibility", "private")
+    laptop.run(*PUBLISH, cwd=repo.folder)
+
+    said = laptop.run("team", "visibility", "public").out
+
+    assert "Others see now:\n  'Retry queue', withdrawn by: holdfast team revoke" in said
+
+
+def test_status_says_who_this_machine_is_at_its_server(laptop: Laptop, office: Office):
+    said = laptop.run("status").out
+
+    workspace = office.settings.workspace
+    assert f"{office.proxy.url} · ana in {workspace} · github.com/acme/payouts" in said
+
+
+def test_a_draft_without_the_server_says_that_its_readers_may_be_others(
+    laptop: Laptop, office: Office, repo: Repo
+):
+    drive(laptop.team.get_me())
+    office.proxy.behave = network.cut_before
+
+    said = laptop.run("publish", cwd=repo.folder).out
+
+    assert "as it was when the server was reached last" in said
+
+
+def test_leaving_sends_what_withdraws_and_not_what_publishes(
+    laptop: Laptop, other: Laptop, office: Office, repo: Repo
+):
+    published = laptop.run(*PUBLISH, "--json", cwd=repo.folder).document["context"]
+    office.proxy.behave = network.cut_before
+    assert "waits" in laptop.run("team", "revoke", published["id"]).out
+    waiting = ("team", "publish", "--yes", "--title", "Late", "--summary", "S.", "--branch", "late")
+    assert "waits" in laptop.run(*waiting, cwd=repo.folder).out
+    office.proxy.behave = network.pass_on
+
+    left = laptop.run("team", "leave")
+
+    assert (left.code, "1 change that waited here will not be sent" in left.err) == (0, True)
+    assert drive(other.team.get_contexts()) == []
+    with pytest.raises(TokenRefusedError):
+        drive(laptop.team.get_state())
+
+
+def test_leaving_ends_a_token_that_may_not_read(laptop: Laptop, office: Office):
+    laptop.token = office.add_token("ana", "context:publish")
+    places.keep_token(str(laptop.data), laptop.token.text)
+
+    left = laptop.run("team", "leave")
+
+    assert (left.code, "does not take the token of this machine any more" in left.out) == (0, True)
+    with pytest.raises(TokenRefusedError):
+        drive(laptop.team.get_state())
+
+
+def test_leaving_with_a_revoked_token_says_it_once(laptop: Laptop, office: Office):
+    drive(laptop.team.get_me())
+    office.revoke(laptop.token)
+
+    left = laptop.run("team", "leave")
+
+    assert left.code == 0
+    assert left.err.count("token") == 1
 
 
 def test_leaving_ends_the_token_and_what_is_shown(laptop: Laptop, other: Laptop, repo: Repo):

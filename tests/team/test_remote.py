@@ -480,26 +480,23 @@ def test_a_damaged_change_is_reported_and_the_others_are_sent(laptop: Laptop):
     assert Path(f"{first.file}.damaged").exists()
 
 
-def test_an_agent_asks_a_server_that_does_not_answer_once_a_minute(
+def test_a_call_of_an_agent_is_bounded_with_all_that_is_sent_before_it(
     laptop: Laptop, office: Office, monkeypatch: pytest.MonkeyPatch
 ):
-    keep_one(laptop)
-    laptop.team.joined.end_pause()
-    monkeypatch.setattr("holdfast.team.remote.AGENT_SECONDS", 0.2)
+    for branch in ("a", "b", "c"):
+        keep_one(laptop, branch=branch)
+    monkeypatch.setattr("holdfast.team.remote.AGENT_SECONDS", 0.5)
     office.proxy.behave = network.delay(60)
     team = RemoteTeam(laptop.team.joined, is_for_agent=True)
     asked = len(office.proxy.requests)
 
     with pytest.raises(ServerUnreachableError):
         drive(team.get_state())
-    for _ in range(3):
-        with pytest.raises(ServerUnreachableError, match="a moment ago"):
-            drive(team.get_state())
     with pytest.raises(ChangeWaitsError):
         drive(team.with_key(None).publish_context(**CONTEXT))
 
-    assert len(office.proxy.requests) == asked + 1
-    assert len(laptop.team.outbox.list_all()) == 2
+    assert len(office.proxy.requests) <= asked + 2  # one for each, not one for each that waits
+    assert len(laptop.team.outbox.list_all()) == 4
 
 
 # --- another version, another clock ---------------------------------------------------------------

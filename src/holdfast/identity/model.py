@@ -28,6 +28,9 @@ class Token:
     expires_at: datetime | None
     revoked_at: datetime | None
 
+    def is_live(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
     @property
     def subject(self) -> str:
         return self.id

@@ -25,6 +25,7 @@ TYPED_CHARS = 40  # with what a person types between them
 LABEL_CHARS = 60
 
 BROWSER = "browser"
+LAPTOP = "holdfast"  # the agent that a machine which joins names itself
 BROWSER_SECONDS = 90 * 24 * 3600
 LOGIN_SECONDS = 600
 POLL_SECONDS = 5
@@ -95,3 +96,8 @@ def check_agent(text: object) -> str:
     if agent.casefold() == BROWSER:
         raise InvalidValueError("agent", text, "is kept for browsers that log in")
     return agent
+
+
+def is_laptop(agent: str) -> bool:
+    """Whether a token is that of a machine which joined."""
+    return agent == LAPTOP or agent.startswith(f"{LAPTOP} on ")

@@ -221,7 +221,8 @@ class RepositoryNotListedError(Refused):
         what = "What is in no repository" if repo is None else f"Repository {shown(repo)}"
         super().__init__(
             f"{what} stays on this machine: it is not one of those that {server} may be told of. "
-            "Nothing was sent. A person adds the repository of a folder by joining in it.",
+            "Nothing was sent. A person adds the repository of a folder by joining in it, where it "
+            "has a remote that others know.",
             next_actions=[Action("team.join", server=server)],
         )
 
@@ -255,7 +256,9 @@ class LoginEndedError(Refused):
 
     def __init__(self, why: str):
         self.why = why
-        super().__init__(f"{why} This machine has not joined, and nothing of it was sent.")
+        super().__init__(
+            f"{why} This machine has not joined; the login named it, and nothing else was sent."
+        )
 
 
 class ChangeWaitsError(Unavailable):
@@ -268,8 +271,8 @@ class ChangeWaitsError(Unavailable):
         self.receipt, self.what, self.server, self.cause = receipt, what, server, cause
         super().__init__(
             f"{what} waits on this machine as {receipt}, because the team's server {server} cannot "
-            f"be reached: {cause}. It is sent once, in order, when the server answers again; its "
-            "time counts from then."
+            f"be reached: {cause}. It is sent once, in order, with the next `holdfast team` "
+            "command or turn of an agent that reaches the server; its time counts from then."
         )
 
 

@@ -78,7 +78,6 @@ SKEW_SECONDS = 5.0  # less is the time that an answer takes
 MOST_SHOWN = 50
 JSON = "json"
 UNKNOWN_FORM = "its answer has a form that is unknown here"
-NOT_ASKED = "it did not answer a moment ago, so it is left alone for a minute"
 NO_ROUTE = ("not_found", "method_not_allowed")
 KINDS: Mapping[int, type[HoldfastError]] = {
     400: Invalid,
@@ -108,7 +107,7 @@ class RemoteTeam:
     """What one developer does in the exchange of a server.
 
     `seconds` bounds all calls together, and leaves what waits to another process. `is_for_agent`
-    bounds each call, and asks nothing of a server that did not answer a moment ago.
+    bounds each call, together with what is sent before it.
     """
 
     def __init__(self, joined: Joined, *, seconds: float | None = None, is_for_agent: bool = False):
@@ -139,6 +138,10 @@ class RemoteTeam:
         owner = self.joined.owner
         assert owner is not None
         return owner
+
+    @property
+    def is_out_of_reach(self) -> bool:
+        return self.joined.is_paused
 
     def now(self) -> datetime:
         """By the clock of the server, whose times are compared with it."""
@@ -352,6 +355,11 @@ class RemoteTeam:
     def ask_known(self) -> Known:
         return self._ask_me()
 
+    def count_other_machines(self) -> int:
+        """Of this developer; none at a server that does not say."""
+        found = self.request("GET", "/api/me").get("other_machines")
+        return found if isinstance(found, int) else 0
+
     def end_token(self) -> None:
         self.request("DELETE", "/api/me/token")
 
@@ -442,11 +450,8 @@ class RemoteTeam:
     # --- what waits -------------------------------------------------------------------------------
 
     def _begin_call(self) -> None:
-        if not self._is_for_agent:
-            return
-        if self.joined.is_paused:
-            raise ServerUnreachableError(self.server, NOT_ASKED, was_sent=False)
-        self._deadline = time.monotonic() + AGENT_SECONDS
+        if self._is_for_agent:
+            self._deadline = time.monotonic() + AGENT_SECONDS
 
     def _send_first(self) -> None:
         """What was made before a change; where a hook waits, that is left to another call."""
@@ -588,7 +593,7 @@ class RemoteTeam:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise ServerUnreachableError(self.server, "the time for it was over", was_sent=False)
-        return left
+        return min(left, SECONDS)
 
     def _fail(
         self, cause: str, *, was_sent: bool = True, was_answered: bool = False

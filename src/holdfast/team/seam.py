@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 
 class Team(Protocol):
     """`owner` is who the caller is there, and `now` what time it is there. `allow` refuses a
-    repository that nobody there may be told of.
+    repository that nobody there may be told of. `is_out_of_reach`: it did not answer a moment ago.
     """
 
     @property
     def owner(self) -> Owner: ...
+
+    @property
+    def is_out_of_reach(self) -> bool: ...
 
     def now(self) -> datetime: ...
 

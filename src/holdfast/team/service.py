@@ -76,6 +76,10 @@ class TeamService:
         self.owner = owner
         self.store = TeamStore(self.db, owner)
 
+    @property
+    def is_out_of_reach(self) -> bool:
+        return False
+
     def now(self) -> datetime:
         return clock.now()
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from holdfast.app import App
     from holdfast.ground.settings import Settings
     from holdfast.scope import Scope
+    from holdfast.team.joined import Known
     from holdfast.team.seam import Team
     from holdfast.team.waiting import Waiting
 
@@ -237,11 +238,16 @@ class ServerState:
     problem: str | None
     waiting: Sequence[Waiting]
     refused: Sequence[Waiting]
+    known: Known | None = None
+    remotes: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "server": self.server,
             "problem": self.problem,
+            "workspace": self.known.workspace if self.known else None,
+            "developer": self.known.me.handle if self.known else None,
+            "remotes": list(self.remotes),
             "waiting": [entry.to_dict() for entry in self.waiting],
             "refused": [entry.to_dict() for entry in self.refused],
         }
@@ -253,17 +259,19 @@ def look_at_server(app: App) -> ServerState | None:
         return None
     from holdfast.team.waiting import Outbox
 
-    server, problem = None, None
+    server, problem, known = None, None, None
+    remotes: Sequence[str] = ()
     try:
         team = app.find_remote_team()
         if team is None:
             return None
-        server = team.server
-        team.ask_known()
+        server, remotes = team.server, team.joined.remotes
+        known = team.ask_known()
     except HoldfastError as error:
         problem = error.message
     outbox = Outbox(app.settings.home)
-    return ServerState(server, problem, outbox.list_all(), outbox.list_refused())
+    waiting, refused = outbox.list_all(), outbox.list_refused()
+    return ServerState(server, problem, waiting, refused, known, remotes)
 
 
 def send_waiting(settings: Settings) -> None:

@@ -19,6 +19,7 @@ from holdfast.ground.git_repository import find_repository
 from holdfast.ground.origin import Origin
 from holdfast.ground.settings import Settings
 from holdfast.ground.user_settings import load_user_settings
+from holdfast.identity.rules import LAPTOP
 from holdfast.team import joined as places
 from holdfast.team.errors import LoginEndedError, OtherServerError, TokenRefusedError
 from holdfast.team.freshness import name_repo
@@ -32,11 +33,11 @@ from holdfast.usecases.uncommitted import Checkout
 if TYPE_CHECKING:
     from holdfast.app import App
 
-AGENT = "holdfast"
 LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 MOST_CODE_CHARS = 40
 LEAST_SECONDS, MOST_SECONDS = 1.0, 30.0
 MOST_WAIT_SECONDS = 900.0
+LEAVING_SECONDS = 900.0  # a person answers a question meanwhile
 SLOWER_SECONDS = 5.0
 SESSIONS = 50
 IN_ENVIRONMENT = "is set in this environment, and counts before what is joined; unset it first"
@@ -78,7 +79,7 @@ def find_joined(settings: Settings, origin: Origin) -> Joined | None:
 
 
 def begin_login(home: str, origin: Origin, machine: str) -> Login:
-    found = _ask_openly(home, origin, "/api/logins", {"agent": AGENT, "machine": machine})
+    found = _ask_openly(home, origin, "/api/logins", {"agent": LAPTOP, "machine": machine})
     code = found.get("user_code")
     device_code = found.get("device_code")
     if not _is_code(code) or not places.is_token(device_code):
@@ -165,9 +166,12 @@ def make_first_message(team: RemoteTeam, folder: Folder, client: str | None) -> 
     )
 
 
-async def join(settings: Settings, team: RemoteTeam, *, is_visible: bool) -> Known:
-    """First whether others see this developer, before anything else is sent."""
-    await team.set_visibility(PUBLIC if is_visible else PRIVATE)
+async def join(settings: Settings, team: RemoteTeam, *, is_visible: bool | None) -> Known:
+    """First whether others see this developer, before anything else is sent; None leaves it as it
+    is for the developer's other machines.
+    """
+    if is_visible is not None:
+        await team.set_visibility(PUBLIC if is_visible else PRIVATE)
     known = team.ask_known()
     places.keep_token(settings.home, team.joined.token)
     sharing.set_server(settings.home, team.server, team.joined.remotes)
@@ -180,9 +184,11 @@ def list_remotes(settings: Settings) -> tuple[str, ...]:
 
 
 def give_up(team: RemoteTeam) -> None:
-    """End a token that nobody needs."""
+    """End a token that nobody needs, and keep nothing of what it said."""
     with suppress(HoldfastError):
         team.end_token()
+    with suppress(HoldfastError):
+        places.remove_files(team.joined.home)
 
 
 # --- leaving --------------------------------------------------------------------------------------
@@ -199,6 +205,16 @@ class Shown:
 async def find_shown(team: RemoteTeam) -> Shown:
     near = await team.look_near()
     return Shown(near.own_contexts, [each for each in near.own_claims if not each.is_soft])
+
+
+def leave_waiting(team: RemoteTeam) -> RemoteTeam:
+    """The same, which sends nothing of what waits."""
+    return RemoteTeam(team.joined, seconds=LEAVING_SECONDS)
+
+
+def send_withdrawals(home: str, team: RemoteTeam) -> list[str]:
+    """Those that wait; returns the ids of what others still see."""
+    return [] if Outbox(home).is_empty() else team.send_withdrawals()
 
 
 async def withdraw(team: RemoteTeam, shown: Shown) -> None:

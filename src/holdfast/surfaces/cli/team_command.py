@@ -213,7 +213,8 @@ def publish(app: App, yes: bool, **given: Any) -> Output:
         me = app.run(app.scope.team.get_me())
     if not yes:
         workspace = app.scope.team.owner.workspace_id
-        about = words.describe_publication(publication, me, workspace)
+        is_known = not app.scope.team.is_out_of_reach
+        about = words.describe_publication(publication, me, workspace, is_known=is_known)
         refusal = _ask(app, about, publication, draft.notes, stated)
         if refusal is not None:
             return refusal
@@ -534,8 +535,12 @@ def visibility(app: App, visibility: str) -> Output:
     me = app.run(exchange.set_visibility(app.scope, visibility))
     notes = _switch_on(app, was_on=was_on) if visibility == PUBLIC else []
     workspace = app.scope.team.owner.workspace_id
-    text = f"{me.handle} is {me.visibility} in workspace {workspace}"
-    return Output({"developer": me.to_dict()}, text, notes)
+    lines = [f"{me.handle} is {me.visibility} in workspace {workspace}"]
+    if visibility == PUBLIC:
+        near = app.run(app.scope.team.look_near())
+        claims = [each for each in near.own_claims if not each.is_soft]
+        lines += words.describe_now_seen(near.own_contexts, claims)
+    return Output({"developer": me.to_dict()}, "\n".join(lines), notes)
 
 
 command.add_command(join)

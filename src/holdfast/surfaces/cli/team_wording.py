@@ -47,6 +47,7 @@ PUBLISH = "To show others what you work on: holdfast publish"
 NO_CONTEXTS = "No active context can be seen here."
 NO_HISTORY = "You have published nothing yet."
 NOT_SEEN = "Others do not see you before you publish or claim something, or start an agent"
+NOT_ASKED = ", as it was when the server was reached last; it cannot be reached now"
 ONLY_YOU = "You are private in this workspace, so no one else sees it."
 SWITCHED_ON = (
     "The exchange is on now: agents are offered it. `holdfast team leave` switches it off."
@@ -58,8 +59,10 @@ STILL_SHOWN = "What your sessions have not committed may be shown for up to ten 
 # --- a draft --------------------------------------------------------------------------------------
 
 
-def describe_publication(publication: Publication, me: Developer, workspace: str) -> str:
-    """Exactly what would be sent, and who would see it."""
+def describe_publication(
+    publication: Publication, me: Developer, workspace: str, *, is_known: bool
+) -> str:
+    """Exactly what would be sent, and who would see it, as far as that is known now."""
     place = _join(publication.repo, publication.branch)
     hours = plural(publication.ttl_hours, "hour")
     lines = [
@@ -73,9 +76,18 @@ def describe_publication(publication: Publication, me: Developer, workspace: str
         *_describe_basis(publication.basis),
         _label("Expires", f"{hours} after it is published"),
         _label("Session", publication.session_id or "none"),
-        _label("Seen by", _describe_readers(me, workspace)),
+        _label("Seen by", _describe_readers(me, workspace) + ("" if is_known else NOT_ASKED)),
     ]
     return "\n".join(lines)
+
+
+def describe_now_seen(
+    contexts: Sequence[PublishedContext], claims: Sequence[Reservation]
+) -> list[str]:
+    """What was published while nobody saw it."""
+    seen = [f"  {each.title!r}, withdrawn by: holdfast team revoke {each.id}" for each in contexts]
+    seen += [f"  {each.reason!r}, ended by: holdfast team release {each.id}" for each in claims]
+    return ["Others see now:", *seen] if seen else []
 
 
 def _describe_basis(basis: Basis | None) -> list[str]:
@@ -389,6 +401,9 @@ def list_waiting(home: str) -> list[Waiting]:
 def describe_server(state: ServerState) -> str:
     """A line of `holdfast status`."""
     text = f"Server     {state.server or 'of the team'}"
+    if state.known is not None:
+        repos = ", ".join(map(shorten_repo, state.remotes)) or "no repository listed"
+        text += f" · {state.known.me.handle} in {state.known.workspace} · {repos}"
     if state.problem:
         text = f"Server     {state.problem}"
     if state.waiting:

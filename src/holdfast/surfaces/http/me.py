@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter
+from pydantic import Field
 from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 
 from holdfast import __version__
+from holdfast.app import App
+from holdfast.ground import clock
+from holdfast.identity.model import Token
+from holdfast.identity.rules import is_laptop
 from holdfast.surfaces.http import team_models
 from holdfast.surfaces.http.bodies import JsonRoute
 from holdfast.surfaces.http.errors import TokenOfMachineError
@@ -39,6 +44,7 @@ class Me(AnswerModel):
     workspace: str
     developer: Myself
     token: MyToken | None
+    other_machines: int = Field(description="That have joined for this developer")
     version: str
 
 
@@ -62,9 +68,17 @@ async def get_me(app: Here, sent: HttpRequest) -> Response:
             "workspace": app.settings.workspace,
             "developer": {**developer.person.to_dict(), "visibility": developer.visibility},
             "token": described,
+            "other_machines": await _count_other_machines(app, token),
             "version": __version__,
         }
     )
+
+
+async def _count_other_machines(app: App, own: Token | None) -> int:
+    tokens = await app.scope.identity.list_tokens()
+    now = clock.now()
+    others = [each for each in tokens if is_laptop(each.agent) and each.is_live(now)]
+    return len([each for each in others if own is None or each.id != own.id])
 
 
 @router.delete("/token", responses={200: {"model": EndedToken}})
