@@ -4,6 +4,7 @@ Real hooks, a real server, and every byte between them.
 """
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,11 +52,13 @@ def begin(laptop: Laptop, folder: Path) -> None:
     laptop.hook("SessionStart", folder, source="startup")
 
 
-def edit(laptop: Laptop, cwd: Path, path: Path | str, *, is_copy_young: bool = False) -> str:
+def edit(
+    laptop: Laptop, cwd: Path, path: Path | str, *, is_copy_young: bool = False, env: Any = None
+) -> str:
     if not is_copy_young:
         shutil.rmtree(laptop.data / "team-copies", ignore_errors=True)
     given = {**CHANGE, "file_path": str(path)}
-    return laptop.hook("PreToolUse", cwd, **EDIT, tool_input=given).out
+    return laptop.hook("PreToolUse", cwd, env=env, **EDIT, tool_input=given).out
 
 
 def end(laptop: Laptop, folder: Path) -> None:
@@ -161,6 +164,29 @@ def test_a_draft_names_no_other_repository(laptop: Laptop, office: Office, crowd
     assert b"new.py" in office.proxy.sent
     assert b"hidden/" not in office.proxy.sent
     assert b"hidden.git" not in office.proxy.sent
+
+
+def test_a_file_about_which_git_does_not_answer_waits_for_the_end_of_the_turn(
+    laptop: Laptop, other: Laptop, office: Office, repo: Repo, tmp_path: Path
+):
+    drive(other.team.claim(["new.py"], "WORDS", repo=REPO))
+    begin(laptop, repo.folder)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    real = shutil.which("git")
+    (broken / "git").write_text(
+        f'#!/bin/sh\ncase "$*" in *check-ignore*) exit 128;; esac\nexec {real} "$@"\n'
+    )
+    (broken / "git").chmod(0o755)
+
+    told = edit(laptop, repo.folder, "new.py", env={"PATH": f"{broken}:{os.environ['PATH']}"})
+    at_the_edit = list_presence(office)
+    repo.write("new.py", "x = 1\n")
+    end(laptop, repo.folder)
+
+    assert "bo reserved new.py" in told
+    assert all("new.py" not in paths for _, paths in at_the_edit)
+    assert list_presence(office)[-1] == (REPO, ["new.py"])
 
 
 # --- which repository it is -----------------------------------------------------------------------

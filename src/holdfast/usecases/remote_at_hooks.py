@@ -16,6 +16,7 @@ from contextlib import suppress
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground import canonical, clock, files
 from holdfast.ground import light_json as json
+from holdfast.ground.alarm import TimeIsUpError
 from holdfast.ground.frozen import dataclass
 from holdfast.team.joined import find_joined
 from holdfast.team.model import Person, Reservation
@@ -139,10 +140,9 @@ async def end_session(app: App, moment: HookMoment) -> str:
     session_id = await find_session_id(app, moment) if joined else None
     if joined is None or session_id is None:
         return ""
-    ends_at = time.monotonic() + BRIEF_SECONDS
     worktrees = await _list_worktrees(app, moment, session_id)
     if any(_is_listed(joined, worktree) for worktree in worktrees):
-        await _open(joined, ends_at - time.monotonic()).end_presence(session_id)
+        await _open(joined, BRIEF_SECONDS).end_presence(session_id)
     return ""
 
 
@@ -176,11 +176,10 @@ async def tell_edit(app: App, moment: HookMoment, room: int) -> str:
     copy = _find_copy(app, joined, worktree)
     if copy is not None and not _touches(copy, session_id, branch, paths):
         return ""
-    ends_at = time.monotonic() + BRIEF_SECONDS
     edited = _look_at_listed(app, joined, worktree, paths)
     if edited is None:
         return ""
-    team = _open(joined, ends_at - time.monotonic())
+    team = _open(joined, BRIEF_SECONDS)
     near = await team.look_near(edited.repo)
     me = team.owner.developer_id
     _keep_copy(app, joined, worktree, near)
@@ -200,14 +199,15 @@ async def _show_paths(
     edited: Edited,
 ) -> None:
     """With the files of this edit, where the team does not see them yet. What was shown of another
-    repository, before the session went on in this one, is not of this one.
+    repository, before the session went on in this one, is not of this one. Where the time is over,
+    what is to be told is told all the same.
     """
     own = presence.find_shown(near.own_claims, session_id)
     known = own.paths if own is not None and own.repo == edited.repo else ()
     if set(edited.paths) <= set(known):
         return
     shown = list(dict.fromkeys([*edited.paths, *known]))[: presence.PATHS]
-    with suppress(Unavailable):
+    with suppress(Unavailable, TimeIsUpError):
         await team.show_presence(
             session_id, shown, client=moment.client.NAME, repo=edited.repo, branch=branch
         )
@@ -220,11 +220,10 @@ async def tell_offers(app: App, moment: HookMoment, room: int) -> str:
     copy = _find_copy(app, joined, worktree)
     if copy is not None and not copy.has_offers:
         return ""
-    ends_at = time.monotonic() + BRIEF_SECONDS
     listed = _look_at_listed(app, joined, worktree)
     if listed is None:
         return ""
-    team = _open(joined, ends_at - time.monotonic())
+    team = _open(joined, BRIEF_SECONDS)
     near = await team.look_near(listed.repo)
     _keep_copy(app, joined, worktree, near)
     return write_offers(app, moment, find_offers(near.handoffs, team.owner.developer_id), room)
