@@ -98,6 +98,12 @@ def test_ports_letters_and_odd_hosts_are_kept_where_they_distinguish_repositorie
             "u:p@ss@host:x",
         ),
         *("https://me:p@ss/word@host/x", "https://me:p@s?s/w@host/x"),
+        *(
+            "host:x@github.com:acme/payouts",
+            "https://host#@github.com/x",
+            "https://host?@github.com/x",
+        ),
+        *("https://host\\@github.com/x", "http\u017f://host/x", "https://git\u212aub.com/x"),
         "https://host/" + "x" * 500,
     ],
 )

@@ -124,6 +124,17 @@ def test_a_folder_with_spaces_is_published_without_them(tmp_path: Path):
     assert make(tmp_path / "my first repo").found().public_name == "my-first-repo"
 
 
+def test_two_remotes_have_two_names_whatever_signs_are_in_them(tmp_path: Path):
+    work = make(tmp_path / "work")
+    names = set()
+    for path in ("pay outs", "pay-outs", " pay outs", "pay outs "):
+        work.git("config", "remote.origin.url", f"git@example.org:acme/{path}")
+        names.add(work.found().public_name)
+
+    assert len(names) == 4
+    assert not any(" " in name for name in names)
+
+
 def test_a_repository_that_nothing_names_gets_a_distinct_name_without_its_path(
     tmp_path: Path, work: Work
 ):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.ground.worktree import find_branch, find_worktree
+from holdfast.ground.worktree import OwnPaths, find_branch, find_worktree
 from tests.workstreams.repos import Repo, with_code
 
 
@@ -117,3 +117,26 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path):
 
     assert find_branch(str(tmp_path / "a")) is None
     assert find_branch(str(tmp_path / "b")) is None
+
+
+def test_a_path_is_of_the_nearest_repository_above_it(tmp_path: Path):
+    for folder in ("plain", "checkout/.git", "bare/objects", "bare/refs", "half/refs", "linked"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "linked" / ".git").write_text("gitdir: /missing")
+    (tmp_path / "bare" / "HEAD").write_text("ref: refs/heads/main")
+    (tmp_path / "half" / "HEAD").write_text("x")
+    own = OwnPaths(str(tmp_path))
+
+    of_others = [
+        "checkout",
+        "checkout/",
+        "checkout/a/b",
+        "bare/x",
+        "linked/x",
+        ".git/x",
+        "a/.GIT/x",
+    ]
+    assert list(filter(own.has, of_others)) == []
+    assert own.has("plain/x")
+    assert own.has("half/x")
+    assert own.has("missing/" * 2_000 + "x")

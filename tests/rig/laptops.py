@@ -111,11 +111,19 @@ class Laptop:
         """A real command."""
         return self._run([*HOLDFAST, *arguments], cwd or self.home, stdin, env)
 
-    def hook(self, event: str, repo: Path, *, is_patient: bool = True, **fields: Any) -> Answer:
+    def hook(
+        self,
+        event: str,
+        repo: Path,
+        *,
+        is_patient: bool = True,
+        env: dict[str, str] | None = None,
+        **fields: Any,
+    ) -> Answer:
         """A real hook of Claude Code, which nobody stops early unless that is asked for."""
         payload = {"hook_event_name": event, "session_id": "c-1", "cwd": str(repo), **fields}
         start = [sys.executable, "-c", PATIENT_MAIN] if is_patient else list(HOLDFAST)
-        return self._run([*start, "hook", "claude", event], repo, json.dumps(payload), {})
+        return self._run([*start, "hook", "claude", event], repo, json.dumps(payload), env or {})
 
     def _run(self, words: list[str], cwd: Path, stdin: str, env: dict[str, str]) -> Answer:
         done = subprocess.run(

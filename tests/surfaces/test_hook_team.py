@@ -760,6 +760,36 @@ def list_shown(handle: str = ME) -> dict[str | None, list[str]]:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
+def test_a_session_shows_no_file_that_is_ignored_or_of_another_repository(client: str, repo: Repo):
+    repo.write(".gitignore", "ignored-*\n")
+    repo.commit("ignore")
+    Repo(repo.folder / "inner").write("x.py", "x = 1\n")
+    repo.write("ignored-plan.md", "x\n")
+    prompt(client, repo)
+
+    for path in ("inner/x.py", "ignored-plan.md", "ignored-new.md", "src/retry.py", "inner/y.py"):
+        edit(client, repo, path)
+    at_the_edits = list_shown()
+    repo.write("new.md", "x\n")
+    end_turn(client, repo)
+
+    assert at_the_edits == {"main": ["src/retry.py"]}
+    assert list_shown() == {"main": ["new.md"]}
+
+
+def test_what_a_session_shows_is_named_by_the_repository_that_it_is_in_now(repo: Repo):
+    prompt("claude", repo)
+    edit("claude", repo, "src/retry.py")
+    repo.git("remote", "set-url", "origin", "https://github.com/acme/other.git")
+    repo.write("new.md", "x\n")
+
+    edit("claude", repo, "README.md")
+
+    [shown] = [each for each in list_claims() if each.is_soft]
+    assert (shown.repo, sorted(shown.paths)) == ("github.com/acme/other", ["README.md", "new.md"])
+
+
+@pytest.mark.parametrize("client", CLIENTS)
 def test_a_session_shows_what_is_not_committed(client: str, repo: Repo):
     prompt(client, repo)
     repo.write("docs/new.md", "new\n")

@@ -199,6 +199,11 @@ class Running:
         with suppress(BrokenPipeError):  # the next answer says why
             self.process.stdin.write(line)
 
+    def end_input(self) -> None:
+        assert self.process.stdin
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+
     def hear_line(self) -> bytes:
         line = self._take(lambda: self.out.find(b"\n") + 1)
         return line[:-1]

@@ -16,10 +16,11 @@ from holdfast.ground.patterns import compile_later
 LONGEST = 500
 
 _URL = compile_later(
-    r"(https?|ssh|git|git\+ssh|ssh\+git|ftps?)://(?:([^/]*)@)?([^/@]+)/([^?#]*)", re.IGNORECASE
+    r"(https?|ssh|git|git\+ssh|ssh\+git|ftps?)://(?:([^/?#\\]*)@)?([^/@]+)/([^?#]*)",
+    re.IGNORECASE | re.ASCII,
 )
 _SHORT = compile_later(
-    r"(?:[^/@]*@)?([^/:@\[\]]{2,}|\[[^/@\]]+\]):(?!:)(.+)"
+    r"(?:([^/@]*)@)?([^/:@\[\]]{2,}|\[[^/@\]]+\]):(?!:)(.+)"
 )  # one letter is a drive
 _HOST = compile_later(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
 _DEFAULT_PORTS = {"https": "443", "http": "80", "git": "9418", "ftp": "21", "ftps": "990"}
@@ -37,7 +38,11 @@ def normalise_remote(url: str) -> str | None:
             return None
         return _join(scheme, place, path)
     if "://" not in url and (found := _SHORT.fullmatch(url)):
-        return _join("ssh", *found.groups())
+        user, place, path = found.groups()
+        # To git, what is in front of the first colon is the host.
+        if user and ":" in user:
+            return None
+        return _join("ssh", place, path)
     return None
 
 
@@ -51,7 +56,7 @@ def rewrite(url: str, rules: Sequence[tuple[str, str]]) -> str:
 
 
 def _join(scheme: str, place: str, path: str) -> str | None:
-    found = _HOST.fullmatch(place.lower())
+    found = _HOST.fullmatch(place.lower()) if place.isascii() else None
     steps = [step for step in path.split("/") if step]
     is_relative = "." in steps or ".." in steps
     if not found or not steps or is_relative:

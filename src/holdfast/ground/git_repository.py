@@ -66,10 +66,11 @@ class Repository:
     @property
     def public_name(self) -> str:
         """As people call it, and what they publish: without one of its own, that of its folder. A
-        name that is published has no spaces.
+        name that is published has no spaces; those of a remote stay different from other signs.
         """
-        name = os.path.basename(self.root) if self.repo.startswith(NAMELESS) else self.repo
-        return "-".join(name.split())
+        if self.repo.startswith(NAMELESS):
+            return "-".join(os.path.basename(self.root).split())
+        return self.repo.replace(" ", "%20")
 
     @property
     def git(self) -> Git:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from itertools import accumulate
 
 LINE_BYTES = 8 << 10
+_GIT = ".git"
+_BARE = ("HEAD", "objects", "refs")  # what a repository without a working tree begins with
 _BRANCH = "refs/heads/"
 _ELSEWHERE = ".invalid"  # what HEAD names where git keeps its branches in another form
 
@@ -20,6 +23,38 @@ def find_worktree(folder: str) -> str:
             return start
         at = above
     return at
+
+
+class OwnPaths:
+    """Which paths below a working tree are of its own repository: not those of git's folder, of a
+    submodule, of another checkout, or of a bare repository that lies in it.
+    """
+
+    def __init__(self, worktree: str):
+        self.worktree = worktree
+        self._of_others: dict[str, bool] = {}
+
+    def has(self, path: str) -> bool:
+        """The path itself may be where another repository begins."""
+        return not any(map(self._begins_another, accumulate(path.split("/"), _join)))
+
+    def _begins_another(self, folder: str) -> bool:
+        known = self._of_others.get(folder)
+        if known is None:
+            known = self._of_others[folder] = self._look(folder)
+        return known
+
+    def _look(self, folder: str) -> bool:
+        if folder.rpartition("/")[2].lower() == _GIT:
+            return True
+        place = os.path.join(self.worktree, folder)
+        if os.path.lexists(os.path.join(place, _GIT)):
+            return True
+        return all(os.path.exists(os.path.join(place, name)) for name in _BARE)
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}"
 
 
 def find_main_worktree(worktree: str) -> str:

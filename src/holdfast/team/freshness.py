@@ -6,7 +6,7 @@ sees what of it holds here before reading it, and nothing of the contents has to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.git_remote import normalise_remote
@@ -90,9 +90,35 @@ def is_same_repo(context_repo: object, my_repo: object) -> bool:
     return theirs[-shorter:] == mine[-shorter:]
 
 
+def is_listed_as(listed: str, read: str) -> bool:
+    """Whether the name that was read from a checkout's remote is one on a person's list: host and
+    path, with nothing completed. A name without both is that of a folder or of a commit.
+    """
+    return "/" in read and fold_case(read) == listed
+
+
+def list_meant(listed: Sequence[str], typed: str) -> list[str]:
+    """Those on a person's list that a typed name can mean. It may leave the host out; an address
+    does not, however short its host is.
+    """
+    name = name_repo(typed)
+    if "/" not in name:
+        return []
+    if name in listed:
+        return [name]
+    if _names_host(name.split("/")) or normalise_remote(typed) is not None:
+        return []
+    return [each for each in listed if each.partition("/")[2] == name]
+
+
 def name_repo(repo: str) -> str:
     """The one form in which a name is stored: so what is written in two ways is one repository."""
     return "/".join(_list_steps(repo))
+
+
+def fold_case(name: str) -> str:
+    """Of the letters that hosts fold in names, and of no others: some of those become these."""
+    return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
 def _list_steps(repo: object) -> list[str]:
@@ -101,12 +127,13 @@ def _list_steps(repo: object) -> list[str]:
         return []
     address = None if _names_port(repo) else normalise_remote(repo)
     name = address or repo.strip().removesuffix(".git")
-    return [step.lower() for step in name.split("/") if step]
+    return [fold_case(step) for step in name.split("/") if step]
 
 
 def _names_port(repo: str) -> bool:
     """Host, port and path are what an address becomes: to git these would be a host and a path."""
-    host, _, rest = repo.partition(":")
+    end = repo.find("]") + 1 if repo.startswith("[") else 0
+    host, _, rest = repo[end:].partition(":")
     return "@" not in host and rest.partition("/")[0].isdigit()
 
 

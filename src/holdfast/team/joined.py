@@ -18,7 +18,7 @@ from holdfast.ground.origin import Origin, parse_origin
 from holdfast.ground.settings import Owner, Settings
 from holdfast.ground.user_settings import load_user_settings
 from holdfast.team.errors import NoTokenError, RepositoryNotListedError
-from holdfast.team.freshness import name_repo
+from holdfast.team.freshness import is_listed_as, list_meant, name_repo
 from holdfast.team.model import Developer
 from holdfast.team.wire import WireError, read_developer
 
@@ -65,15 +65,20 @@ class Joined:
         return Owner(known.workspace, known.me.id, known.me.handle)
 
     def find_listed(self, repo: str | None) -> str | None:
-        """The name on the list of a repository, which may leave out its host."""
-        from holdfast.team.freshness import is_same_repo
-
+        """The name on the list of a repository by the name that was read from a checkout."""
         if repo is None:
             return None
-        return next((name for name in self.remotes if is_same_repo(name, repo)), None)
+        return next((name for name in self.remotes if is_listed_as(name, repo)), None)
 
     def require_listed(self, repo: str | None) -> str:
-        found = self.find_listed(repo)
+        return self._require(repo, self.find_listed(repo))
+
+    def require_meant(self, repo: str | None) -> str:
+        """The name on the list that a person or an agent means who typed one."""
+        meant = list_meant(self.remotes, repo) if repo else []
+        return self._require(repo, meant[0] if len(meant) == 1 else None)
+
+    def _require(self, repo: str | None, found: str | None) -> str:
         if found is None:
             raise RepositoryNotListedError(repo, str(self.origin))
         return found
@@ -148,7 +153,7 @@ def find_joined(settings: Settings, environment: Mapping[str, str] | None = None
         token = read_token(settings.home)
     if not is_token(token):
         raise NoTokenError(str(origin))
-    remotes = tuple(name_repo(name) for name in chosen.remotes)
+    remotes = tuple(dict.fromkeys(map(name_repo, chosen.remotes)))
     return Joined(settings.home, origin, token, remotes)
 
 

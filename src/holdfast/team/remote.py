@@ -181,7 +181,7 @@ class RemoteTeam:
 
     async def publish_context(self, **fields: Any) -> PublishedContext:
         publication = publishing_rules.check_publication(**fields)
-        repo = self.joined.require_listed(publication.repo)
+        repo = self.joined.require_meant(fields.get("repo"))
         basis = publication.basis
         body: Object = {
             "title": publication.title,
@@ -240,7 +240,7 @@ class RemoteTeam:
         body = {
             "paths": list(checked_paths),
             "reason": checked_reason,
-            "repo": self.joined.require_listed(place.repo),
+            "repo": self.joined.require_meant(repo if isinstance(repo, str) else None),
             "branch": place.branch,
             "session_id": place.session_id,
             "ttl_minutes": minutes,

@@ -26,7 +26,7 @@ from holdfast.ground.git_listing import list_files, read_times
 from holdfast.ground.git_repository import HEAD
 from holdfast.ground.git_state import list_uncommitted
 from holdfast.ground.off_loop import off_loop
-from holdfast.ground.worktree import find_worktree
+from holdfast.ground.worktree import OwnPaths, find_worktree
 from holdfast.observations.grading import is_test_path
 from holdfast.team.drafting import (
     NOTHING_GIVEN,
@@ -105,7 +105,9 @@ def _look_at(repository: Repository) -> LookedAt:
     head = git.find_head(repository)
     tracked = list_uncommitted(repository, head)
     listed = list_files(repository, ())
-    new = listed.new
+    own = OwnPaths(repository.root)
+    tracked = [path for path in tracked if own.has(path)]
+    new = [path for path in listed.new if own.has(path)]
     dated = [*tracked, *new[:NEW_FILES]]
     branch = find_branch(repository)
     # Of one that is being rebased, the commits as they were before.

@@ -3,7 +3,8 @@
 A person waits for every hook, so a server has half a second at the start of a session and less
 elsewhere, and after a failure hooks do not ask it for a minute. A copy of what is reserved near a
 working tree, a minute old at most, says whether an edit is worth a question; what is told comes
-from the answer and never from the copy. A repository that the server is not told of is not named.
+from the answer and never from the copy. A repository that the server is not told of is not named:
+what it is called is read from git at each question, whatever the copy was made of.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from contextlib import suppress
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground import canonical, clock, files
 from holdfast.ground import light_json as json
+from holdfast.ground.alarm import TimeIsUpError
 from holdfast.ground.frozen import dataclass
 from holdfast.team.joined import find_joined
 from holdfast.team.model import Person, Reservation
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from holdfast.team.joined import Joined
     from holdfast.team.nearby import Nearby
     from holdfast.team.remote import RemoteTeam
-    from holdfast.usecases.uncommitted import Checkout
+    from holdfast.usecases.uncommitted import Checkout, Edited
 
 START_SECONDS, BRIEF_SECONDS = 0.5, 0.3
 COPY_SECONDS = 60.0
@@ -66,12 +68,12 @@ async def begin(app: App, moment: HookMoment, fits: Callable[[str], bool] | None
     if not checkout.is_named:
         return ""
     if joined.find_listed(checkout.repo) is None:
-        _keep_copy(app, joined, worktree, None)
+        _keep_copy(app, joined, worktree)
         return ""
     session_id = await find_session_id(app, moment)
     team = _open(joined, START_SECONDS)
     near = await team.look_near(checkout.repo)
-    _keep_copy(app, joined, worktree, checkout.repo, near)
+    _keep_copy(app, joined, worktree, near)
     await _settle(app, moment, team, near, session_id, checkout)
     if fits is None:
         return ""
@@ -133,11 +135,32 @@ async def end_turn(app: App, moment: HookMoment) -> str:
 
 
 async def end_session(app: App, moment: HookMoment) -> str:
+    """Of one that was in no repository of the list, the server is not told that it ends."""
     joined = _find_joined(app)
     session_id = await find_session_id(app, moment) if joined else None
-    if joined is not None and session_id is not None:
+    if joined is None or session_id is None:
+        return ""
+    worktrees = await _list_worktrees(app, moment, session_id)
+    if any(_is_listed(joined, worktree) for worktree in worktrees):
         await _open(joined, BRIEF_SECONDS).end_presence(session_id)
     return ""
+
+
+async def _list_worktrees(app: App, moment: HookMoment, session_id: str) -> list[str]:
+    """Where it ends, and where it began."""
+    from holdfast.sessions.model import make_session
+
+    row = await app.scope.session_store.find_session(session_id)
+    began = make_session(row).worktree if row else None
+    found = (locate_worktree(moment.origin.cwd), began)
+    return [worktree for worktree in dict.fromkeys(found) if worktree]
+
+
+def _is_listed(joined: Joined, worktree: str) -> bool:
+    from holdfast.usecases.uncommitted import look_at_edit
+
+    edited = look_at_edit(worktree, (), BRIEF_SECONDS)
+    return edited is not None and joined.find_listed(edited.repo) is not None
 
 
 # --- an edit, and a prompt ------------------------------------------------------------------------
@@ -153,17 +176,17 @@ async def tell_edit(app: App, moment: HookMoment, room: int) -> str:
     copy = _find_copy(app, joined, worktree)
     if copy is not None and not _touches(copy, session_id, branch, paths):
         return ""
-    repo = _find_repo(app, joined, worktree, copy)
-    if repo is None:
+    edited = _look_at_listed(app, joined, worktree, paths)
+    if edited is None:
         return ""
     team = _open(joined, BRIEF_SECONDS)
-    near = await team.look_near(repo)
+    near = await team.look_near(edited.repo)
     me = team.owner.developer_id
-    _keep_copy(app, joined, worktree, repo, near)
+    _keep_copy(app, joined, worktree, near)
     others = [each for each in near.claims if is_of_another(each, me, session_id, branch)]
-    told = tell_overlaps(app, moment, find_overlaps(others, paths), repo, me, room)
+    told = tell_overlaps(app, moment, find_overlaps(others, paths), edited.repo, me, room)
     if session_id is not None:
-        await _show_paths(moment, team, near, session_id, repo, branch, paths)
+        await _show_paths(moment, team, near, session_id, branch, edited)
     return told
 
 
@@ -172,19 +195,21 @@ async def _show_paths(
     team: RemoteTeam,
     near: Nearby,
     session_id: str,
-    repo: str,
     branch: str | None,
-    paths: Sequence[str],
+    edited: Edited,
 ) -> None:
-    """With the files of this edit, where the team does not see them yet."""
+    """With the files of this edit, where the team does not see them yet. What was shown of another
+    repository, before the session went on in this one, is not of this one. Where the time is over,
+    what is to be told is told all the same.
+    """
     own = presence.find_shown(near.own_claims, session_id)
-    known = own.paths if own else ()
-    if set(paths) <= set(known):
+    known = own.paths if own is not None and own.repo == edited.repo else ()
+    if set(edited.paths) <= set(known):
         return
-    shown = list(dict.fromkeys([*paths, *known]))[: presence.PATHS]
-    with suppress(Unavailable):
+    shown = list(dict.fromkeys([*edited.paths, *known]))[: presence.PATHS]
+    with suppress(Unavailable, TimeIsUpError):
         await team.show_presence(
-            session_id, shown, client=moment.client.NAME, repo=repo, branch=branch
+            session_id, shown, client=moment.client.NAME, repo=edited.repo, branch=branch
         )
 
 
@@ -195,12 +220,12 @@ async def tell_offers(app: App, moment: HookMoment, room: int) -> str:
     copy = _find_copy(app, joined, worktree)
     if copy is not None and not copy.has_offers:
         return ""
-    repo = _find_repo(app, joined, worktree, copy)
-    if repo is None:
+    listed = _look_at_listed(app, joined, worktree)
+    if listed is None:
         return ""
     team = _open(joined, BRIEF_SECONDS)
-    near = await team.look_near(repo)
-    _keep_copy(app, joined, worktree, repo, near)
+    near = await team.look_near(listed.repo)
+    _keep_copy(app, joined, worktree, near)
     return write_offers(app, moment, find_offers(near.handoffs, team.owner.developer_id), room)
 
 
@@ -219,26 +244,28 @@ def _open(joined: Joined, seconds: float) -> RemoteTeam:
     return RemoteTeam(joined, seconds=seconds)
 
 
-def _find_repo(app: App, joined: Joined, worktree: str, copy: Copy | None) -> str | None:
-    """None where the server is not told of it."""
-    if copy is not None:
-        return copy.repo
-    from holdfast.ground.git_process import TimeLimit
-    from holdfast.usecases.uncommitted import find_repo
+def _look_at_listed(
+    app: App, joined: Joined, worktree: str, paths: Sequence[str] = ()
+) -> Edited | None:
+    """By its name on the list; None where the server is not told of it, or git does not say what it
+    is called.
+    """
+    from holdfast.usecases.uncommitted import look_at_edit
 
-    with TimeLimit(GIT_SECONDS):
-        repo = find_repo(worktree)
-    if joined.find_listed(repo) is None:
-        _keep_copy(app, joined, worktree, None)
+    edited = look_at_edit(worktree, paths, BRIEF_SECONDS)
+    if edited is None:
         return None
-    return repo
+    listed = joined.find_listed(edited.repo)
+    if listed is None:
+        _keep_copy(app, joined, worktree)
+        return None
+    return edited._replace(repo=listed)
 
 
 @dataclass(frozen=True)
 class Copy:
     """Ids, paths and times: nothing that could be shown to anybody."""
 
-    repo: str | None  # none for one that the server is not told of
     me: str
     claims: Sequence[Reservation]
     has_offers: bool
@@ -249,10 +276,10 @@ def _touches(copy: Copy, session_id: str | None, branch: str | None, paths: Sequ
     return bool(find_overlaps(others, paths))
 
 
-def _keep_copy(
-    app: App, joined: Joined, worktree: str, repo: str | None, near: Nearby | None = None
-) -> None:
-    """Where it cannot be kept, the next hook asks again."""
+def _keep_copy(app: App, joined: Joined, worktree: str, near: Nearby | None = None) -> None:
+    """Of a repository that the server is not told of, an empty one. Where it cannot be kept, the
+    next hook asks again.
+    """
     owner = joined.owner
     me = owner.developer_id if owner else ""
     claims = near.claims if near else ()
@@ -260,7 +287,6 @@ def _keep_copy(
     data = {
         "server": str(joined.origin),
         "at": time.time(),
-        "repo": repo,
         "me": me,
         "claims": [_describe_claim(each) for each in claims],
         "has_offers": bool(offers),
@@ -292,7 +318,7 @@ def _find_copy(app: App, joined: Joined, worktree: str) -> Copy | None:
         if not is_young or data["server"] != str(joined.origin):
             return None
         claims = [_make_claim(each) for each in data["claims"]]
-        return Copy(data["repo"], data["me"], claims, data["has_offers"])
+        return Copy(data["me"], claims, data["has_offers"])
     except (HoldfastError, ValueError, KeyError, TypeError):
         return None
 

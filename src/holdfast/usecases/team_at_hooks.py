@@ -17,6 +17,7 @@ from holdfast.clients.edits import list_edits
 from holdfast.ground import clock
 from holdfast.ground.light_typing import NamedTuple
 from holdfast.ground.settings import sqlite_path
+from holdfast.ground.worktree import OwnPaths
 from holdfast.notices.model import HANDOFF, OVERLAP, Match
 from holdfast.notices.store import ToldFile
 from holdfast.team import reach
@@ -176,11 +177,13 @@ def tell_overlaps(
 
 
 def list_paths(moment: HookMoment, worktree: str) -> list[str]:
+    """The files of an edit that are in this repository; another one may lie in its working tree."""
     if not os.path.isdir(worktree):
         return []
     given = [path for path, _, _ in list_edits(moment.payload)]
     inside = [find_inside(path, moment.origin.cwd, worktree) for path in dict.fromkeys(given)]
-    return [path for path in inside if path is not None]
+    own = OwnPaths(worktree)
+    return [path for path in dict.fromkeys(inside) if path is not None and own.has(path)]
 
 
 async def _list_near(app: App, repo: str | None) -> Sequence[Reservation]:
@@ -194,8 +197,8 @@ async def _list_near(app: App, repo: str | None) -> Sequence[Reservation]:
 async def _show_edit(
     app: App, moment: HookMoment, session_id: str | None, worktree: str, paths: Sequence[str]
 ) -> str | None:
-    """Add the files of an edit to what this session shows; git is asked only where it showed
-    nothing before. Returns the name of the repository, if it was needed.
+    """Add the files of an edit to what this session shows; git is asked only where one of them is
+    not shown yet. Returns the name of the repository, if it was needed.
     """
     from holdfast.errors import StoreBusyError
     from holdfast.usecases import presence
@@ -207,26 +210,33 @@ async def _show_edit(
         age = (clock.now() - own.reserved_at).total_seconds()
         if set(paths) <= set(own.paths) and age < SHOWN_SECONDS:
             return own.repo
-        known, repo = [*own.paths], own.repo
-    else:
-        from holdfast.usecases.uncommitted import Checkout
+    from holdfast.usecases.uncommitted import look_at_edit
 
-        checkout = Checkout.read_within(worktree, EDIT_GIT_SECONDS)
-        if not checkout.is_named:
-            return None
-        known, repo = checkout.uncommitted, checkout.repo
+    edited = look_at_edit(worktree, paths, EDIT_GIT_SECONDS)
+    if edited is None:
+        return None
     try:
         await presence.show(
             app,
             session_id,
-            [*paths, *known],
+            [*edited.paths, *_list_known(worktree, own, edited.repo)],
             client=moment.client.NAME,
-            repo=repo,
+            repo=edited.repo,
             branch=locate_branch(worktree),
         )
     except StoreBusyError:
-        return repo
-    return repo
+        return edited.repo
+    return edited.repo
+
+
+def _list_known(worktree: str, own: Reservation | None, repo: str) -> Sequence[str]:
+    """What a session showed of this repository, else what git lists in it."""
+    from holdfast.team.freshness import is_same_repo
+    from holdfast.usecases.uncommitted import Checkout
+
+    if own is not None and is_same_repo(own.repo, repo):
+        return own.paths
+    return Checkout.read_within(worktree, EDIT_GIT_SECONDS).uncommitted
 
 
 class _Overlap(NamedTuple):

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from itertools import islice
 
 from holdfast.errors import HoldfastError
 from holdfast.ground import files
 from holdfast.ground.alarm import Alarm, TimeIsUpError
 from holdfast.ground.git_history import find_head
-from holdfast.ground.git_listing import MOST_BYTES, read_times
-from holdfast.ground.git_process import text
+from holdfast.ground.git_listing import MOST_BYTES, list_not_ignored, read_times
+from holdfast.ground.git_process import TimeLimit, text
 from holdfast.ground.git_repository import find_repository, read_head
 from holdfast.ground.git_state import list_uncommitted
+from holdfast.ground.light_typing import NamedTuple
+from holdfast.ground.worktree import OwnPaths
 from holdfast.team.reach import is_plain
 from holdfast.usecases.location import locate_branch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.ground.git_repository import Repository
 
 UNCOMMITTED = 1_000
@@ -70,15 +75,48 @@ class Checkout:
 
     def _read(self, repository: Repository) -> None:
         rows = repository.git.run(*_LIST_ALL, most_bytes=MOST_BYTES).out.split(b"\0")[:-1]
-        new = [text(row[len(NEW) :]) for row in rows if row.startswith(NEW)]
+        listed = [text(row[len(NEW) :]) for row in rows if row.startswith(NEW)]
+        new = [path for path in listed if not path.endswith("/")]  # another repository
         tracked = [text(row[len(NEW) :]) for row in rows if not row.startswith(NEW)]
         self.files = [*tracked, *new]
         head = read_head(repository) or find_head(repository)
         changed = list_uncommitted(repository, head, UNCOMMITTED)
-        found = [*changed, *new[:UNCOMMITTED]]
+        own = OwnPaths(repository.root)
+        found = [*filter(own.has, changed), *islice(filter(own.has, new), UNCOMMITTED)]
         times = read_times(repository.root, found)
         self.uncommitted = sorted(found, key=lambda path: -times.get(path, 0.0))
         self.has_git = True
+
+
+class Edited(NamedTuple):
+    """What a working tree's repository is called now, and which files of an edit are its own and
+    not ignored: with the edit git lists them as changed or new.
+    """
+
+    repo: str
+    paths: list[str]
+
+
+def look_at_edit(worktree: str, paths: Sequence[str], seconds: float) -> Edited | None:
+    """None where git does not say what it is called. Of files that git says nothing about in time
+    nothing is shown; the end of the turn lists them.
+    """
+    with TimeLimit(seconds):
+        try:
+            repository = find_repository(worktree)
+        except HoldfastError:
+            return None
+        if repository is None:
+            return Edited(os.path.basename(worktree), [])
+        return Edited(repository.public_name, _list_own(repository, paths))
+
+
+def _list_own(repository: Repository, paths: Sequence[str]) -> list[str]:
+    own = OwnPaths(repository.root)
+    try:
+        return list_not_ignored(repository, [path for path in paths if own.has(path)])
+    except HoldfastError:
+        return []
 
 
 def find_repo(worktree: str) -> str:
