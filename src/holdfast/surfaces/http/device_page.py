@@ -29,7 +29,7 @@ from holdfast.identity.scopes import ADMIN
 from holdfast.surfaces.http.device import PAGE
 from holdfast.surfaces.http.forms import make_page, read_form
 from holdfast.surfaces.http.login import Tries
-from holdfast.surfaces.http.principal import Principal, get_principal
+from holdfast.surfaces.http.principal import Principal, get_principal, hide_from
 from holdfast.surfaces.http.scopes import ScopedRoute, require_scope
 from holdfast.team.errors import DeveloperNotFoundError
 
@@ -72,7 +72,7 @@ async def show_login_page(
     try:
         login = await _find_login(sent, user_code)
     except HoldfastError as error:
-        return make_page(ASK.format(problem=html.escape(error.message)), error.http_status)
+        return _ask_again(sent, error)
     return make_page(_describe_login(get_principal(sent), login, user_code))
 
 
@@ -88,9 +88,14 @@ async def decide_login(sent: Request) -> Response:
         app = await _choose_developer(sent, form.get("developer"))
         sentence = await _decide(sent, app, user_code, decision)
     except HoldfastError as error:
-        return make_page(ASK.format(problem=html.escape(error.message)), error.http_status)
+        return _ask_again(sent, error)
     agent, machine = html.escape(login.agent), html.escape(login.machine)
     return make_page(DECIDED.format(sentence=sentence.format(agent=agent, machine=machine)))
+
+
+def _ask_again(sent: Request, error: HoldfastError) -> Response:
+    problem = hide_from(sent, error).message
+    return make_page(ASK.format(problem=html.escape(problem)), error.http_status)
 
 
 async def _decide(sent: Request, app: App, user_code: str, decision: str) -> str:
