@@ -45,7 +45,7 @@ end
 $$;
 
 -- release_with_session
--- Releases the reservations of a session that ends, and ends its presence.
+-- Releases the reservations of a session that ends, and ends its presence, which keeps no path then.
 create or replace function team.release_with_session() returns trigger
 language plpgsql as $$
 declare
@@ -61,7 +61,7 @@ begin
         perform team.add_work_event(new.workspace_id, new.developer_id, 'coordination.released', released.id,
                                     released.repo, released.branch);
     end loop;
-    update team.presence p set ended_at = moment
+    update team.presence p set ended_at = moment, paths = '[]', branch = null
     where p.workspace_id = new.workspace_id and p.developer_id = new.developer_id and p.session_id = new.id
       and p.ended_at is null;
     return null;

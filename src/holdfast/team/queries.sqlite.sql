@@ -281,10 +281,12 @@ join developers d on d.workspace_id = ?1 and d.developer_id = r.developer_id
 where r.workspace_id = ?1 and r.developer_id = ?2 and r.id = ?3;
 
 -- show_presence
--- A session is live here now, with these paths not committed.
+-- A session is live here now, with these paths not committed. Where it begins, those of its developer that have faded end.
 update presence set client = ?4, repo = ?5, branch = ?6, paths = ?7, seen_at = now_utc(), ended_at = null
 where workspace_id = ?1 and developer_id = ?2 and session_id = ?3
 returning session_id;
+update presence indexed by presence_by_time set ended_at = now_utc(), paths = '[]', branch = null
+where workspace_id = ?1 and developer_id = ?2 and ended_at is null and seen_at <= minutes_after(now_utc(), -10);
 insert into presence (workspace_id, developer_id, session_id, client, repo, branch, paths, began_at, seen_at)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, now_utc(), now_utc())
 returning session_id;
@@ -296,7 +298,7 @@ from presence
 where workspace_id = ?1 and developer_id = ?2 and session_id = ?3 and ended_at is null;
 
 -- end_presence
--- A session is not live any more, and what it reserved is released.
+-- A session is not live any more, and what it reserved is released. What has ended keeps no path and no branch.
 insert into work_events (workspace_id, stream, id, developer_id, type, subject, repo, branch, created_at)
 select ?1, s.stream,
        (select max(coalesce(max(w.id), 0), now_microseconds()) from work_events w
@@ -310,13 +312,13 @@ where r.workspace_id = ?1 and r.developer_id = ?2 and r.session_id = ?3 and r.re
   and r.session_id is not null;
 update reservations set released_at = now_utc()
 where workspace_id = ?1 and developer_id = ?2 and session_id = ?3 and released_at is null and session_id is not null;
-update presence set ended_at = now_utc()
+update presence set ended_at = now_utc(), paths = '[]', branch = null
 where workspace_id = ?1 and developer_id = ?2 and session_id = ?3 and ended_at is null;
 select ?3 as session_id;
 
 -- leave
 -- No session of this developer is shown any more; what they reserved stays until it ends.
-update presence indexed by presence_by_time set ended_at = now_utc()
+update presence indexed by presence_by_time set ended_at = now_utc(), paths = '[]', branch = null
 where workspace_id = ?1 and developer_id = ?2 and ended_at is null and seen_at > minutes_after(now_utc(), -10)
 returning session_id;
 
@@ -649,7 +651,10 @@ select (select count(*) from session_contexts c
        (select count(*) from handoffs c
         where c.workspace_id = ?1 and c.developer_id = ?2 and c.erased_at is null
         and min(c.expires_at, coalesce(c.completed_at, c.expires_at),
-             iif(c.status in ('declined', 'cancelled'), coalesce(c.answered_at, c.expires_at), c.expires_at)) < ?3) as handoffs;
+             iif(c.status in ('declined', 'cancelled'), coalesce(c.answered_at, c.expires_at), c.expires_at)) < ?3) as handoffs,
+       (select count(*) from presence c
+        where c.workspace_id = ?1 and c.developer_id = ?2 and (c.paths <> '[]' or c.branch is not null)
+        and min(minutes_after(c.seen_at, 10), coalesce(c.ended_at, minutes_after(c.seen_at, 10))) < ?3) as presences;
 
 -- erase_ended
 -- Empties it; an audit row must allow it.
@@ -667,4 +672,7 @@ where c.workspace_id = ?1 and c.developer_id = ?2 and c.erased_at is null
 update reservations as c set paths = '[]', reason = '', erased_at = now_utc()
 where c.workspace_id = ?1 and c.developer_id = ?2 and c.erased_at is null
         and min(c.expires_at, coalesce(c.released_at, c.expires_at)) < ?3;
+update presence as c set paths = '[]', branch = null
+where c.workspace_id = ?1 and c.developer_id = ?2 and (c.paths <> '[]' or c.branch is not null)
+        and min(minutes_after(c.seen_at, 10), coalesce(c.ended_at, minutes_after(c.seen_at, 10))) < ?3;
 select ?3 as before_at;

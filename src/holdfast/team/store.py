@@ -296,11 +296,13 @@ class TeamStore:
 
     # --- retention --------------------------------------------------------------------------------
 
-    async def count_ended(self, before: str) -> tuple[int, int, int]:
-        """Contexts, claims and handoffs that ended before a time and still have words."""
+    async def count_ended(self, before: str) -> tuple[int, int, int, int]:
+        """Contexts, claims, handoffs and presence of sessions that ended before a time and still
+        have words or paths.
+        """
         rows = await self.database.read(QUERIES["count_ended"], *self.owner, before)
-        [(contexts, claims, handoffs)] = rows
-        return int(contexts), int(claims), int(handoffs)
+        [(contexts, claims, handoffs, presences)] = rows
+        return int(contexts), int(claims), int(handoffs), int(presences)
 
     async def erase_ended(self, before: str) -> None:
         await self.database.write(QUERIES["erase_ended"], *self.owner, before)

@@ -35,6 +35,7 @@ class Prunable:
     contexts: int = 0
     claims: int = 0
     handoffs: int = 0
+    presences: int = 0  # of sessions, with their paths and branches
 
     def to_dict(self) -> dict[str, int]:
         return asdict(self)
@@ -87,9 +88,9 @@ async def _each_developer(app: App) -> AsyncIterator[Scope]:
 
 async def _count(scope: Scope, before: datetime) -> Prunable:
     sessions = [each async for each in scope.sessions.read_sessions_to_prune(before)]
-    contexts, claims, handoffs = await scope.own_team.store.count_ended(clock.to_text(before))
+    ended = await scope.own_team.store.count_ended(clock.to_text(before))
     receipts = await scope.journal.count_receipts(before)
-    return Prunable(len(sessions), receipts, contexts, claims, handoffs)
+    return Prunable(len(sessions), receipts, *ended)
 
 
 async def _empty(scope: Scope, before: datetime, found: Prunable) -> None:
