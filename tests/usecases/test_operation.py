@@ -157,6 +157,29 @@ async def test_what_has_faded_is_pruned(app: App):
     assert await read_rows(app, LEFT[app.database.engine]) == [("[]", None)]
 
 
+@pytest.mark.parametrize("year", ["0001", "0226", "0999"])
+async def test_a_year_below_1000_is_long_ago(year: str, app: App, owner_url: str):
+    await fill(app, "ana")
+    words = ("admin", "prune", "--before", f"{year}-01-01")
+
+    for word in ("--dry-run", "--yes"):
+        done = run_process(*words, word, HOLDFAST_DATABASE=owner_url)
+        told = f"Nothing that ended before {year}-01-01T00:00:00 has contents."
+        assert (done.code, done.out.strip()) == (0, told)
+
+
+async def test_what_will_end_is_not_counted(app: App):
+    await fill(app, "ana")
+    scope = Scope(app.database, owner_of("local", "ana"))
+    await scope.team.publish_context(title="t", summary="s")
+    await scope.team.claim(["a.py"], "work")
+    in_a_year = clock.now() + timedelta(days=365)
+
+    found = await operation.find_prunable(app, in_a_year)
+
+    assert found == await operation.prune(app, in_a_year) == operation.Prunable(1, 1, 1, 1, 1)
+
+
 async def test_what_is_open_or_ended_later_stays(app: App):
     before = clock.now()
     filled = await fill(app, "ana")

@@ -59,10 +59,11 @@ async def back_up(settings: Settings, target: Path) -> None:
 
 
 async def find_prunable(app: App, before: datetime) -> Prunable:
-    """How much of the whole workspace there is to empty."""
+    """How much of the whole workspace there is to empty now."""
+    until = min(before, clock.now())
     found = Prunable()
     async for scope in _each_developer(app):
-        found += await _count(scope, before)
+        found += await _count(scope, until)
     return found
 
 

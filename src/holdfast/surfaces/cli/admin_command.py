@@ -28,6 +28,7 @@ from holdfast.usecases.operation import Prunable
 
 ONLY_SEEN = "Those of private developers are listed by their handle."
 ONLY_OWN = "This store shows a developer only their own: {}'s"
+SECONDS_CHARS = len("2026-01-01T00:00:00")
 WAITING = "{} events wait in the spool of this machine and are not in it"
 
 
@@ -256,7 +257,7 @@ def _describe_prunable(app: App, counts: Prunable, verb: str) -> str:
 
 
 def _as_time(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%dT%H:%M:%S}"
+    return clock.to_text(moment)[:SECONDS_CHARS]
 
 
 def _count_waiting(app: App) -> int:
