@@ -385,6 +385,13 @@ async def test_a_pruned_text_is_in_no_table_file_or_new_backup(
     assert SECRET.encode() not in read_files(tmp_path)
 
 
+async def fill_team(scope: Scope) -> None:
+    await scope.own_team.publish_context(title=SECRET, summary="s", files_touched=[f"{SECRET}.py"])
+    claim = await scope.own_team.claim([f"{SECRET}.py"], "work")
+    await scope.own_team.handoff(claim.id, note=SECRET)
+    await scope.own_team.show_presence(ids.new_id(), [f"{SECRET}.py"], **SHOWN)
+
+
 async def test_a_forgotten_text_is_in_no_table_file_or_new_backup(
     app: App, owner_url: str, backups: Backups, disk_path: Path, tmp_path: Path
 ):
@@ -395,6 +402,7 @@ async def test_a_forgotten_text_is_in_no_table_file_or_new_backup(
     await scope.sessions.update_state(session.id, {f"{SECRET}-open": None})
     await scope.memories.remember(f"remember {SECRET}")
     await scope.journal.add("receipt", ["x"], {"text": SECRET})
+    await fill_team(scope)
 
     done = run_process("forget", "--match", SECRET, "--yes", HOLDFAST_DATABASE=owner_url)
 

@@ -1120,3 +1120,79 @@ begin
     return query select p_before;
 end
 $$;
+
+-- find_words
+-- What of one's own has this id: a context, a claim or a handoff, and whether it still has words.
+create or replace function team.find_words(p_workspace text, p_developer text, p_id uuid)
+returns table (id text, kind text, has_words boolean)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select c.id::text, 'context', c.erased_at is null from team.session_contexts c
+        where c.workspace_id = p_workspace and c.developer_id = p_developer and c.id = p_id
+        union all
+        select r.id::text, 'claim', r.erased_at is null from team.reservations r
+        where r.workspace_id = p_workspace and r.developer_id = p_developer and r.id = p_id
+        union all
+        select h.id::text, 'handoff', h.erased_at is null from team.handoffs h
+        where h.workspace_id = p_workspace and h.developer_id = p_developer and h.id = p_id;
+end
+$$;
+
+-- words_with_text
+-- A page of one's own contexts, claims, handoffs and shown sessions that contain an exact text, given as it is and as it is
+-- written in JSON; all pages read every row of the developer, to miss none.
+create or replace function team.words_with_text(
+    p_workspace text, p_developer text, p_text text, p_escaped text, p_after uuid, p_limit bigint
+) returns table (id text, kind text)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select w.id::text, w.kind
+        from (
+            select c.id, 'context' as kind, concat_ws(E'\n', c.title, c.summary) as words,
+                   concat(c.files_touched, c.next_actions, c.blockers, c.task_ids, c.basis) as lists
+            from team.session_contexts c
+            where c.workspace_id = p_workspace and c.developer_id = p_developer and c.erased_at is null
+            union all
+            select r.id, 'claim', r.reason, r.paths::text from team.reservations r
+            where r.workspace_id = p_workspace and r.developer_id = p_developer and r.erased_at is null
+            union all
+            select h.id, 'handoff', concat_ws(E'\n', h.reason, h.note), h.paths::text from team.handoffs h
+            where h.workspace_id = p_workspace and h.developer_id = p_developer and h.erased_at is null
+            union all
+            select p.session_id, 'presence', coalesce(p.branch, ''), p.paths::text from team.presence p
+            where p.workspace_id = p_workspace and p.developer_id = p_developer
+        ) w
+        where w.id > p_after and (strpos(w.words, p_text) > 0 or strpos(w.lists, p_escaped) > 0)
+        order by w.id, w.kind
+        limit p_limit;
+end
+$$;
+
+-- erase_words
+-- Empties one's own context or handoff, a claim with its handoffs, or what is shown of a session; an audit row must allow it.
+-- As the owner, who alone may empty, and who sees also a handoff that is hidden because its recipient became private.
+create or replace function team.erase_words(p_workspace text, p_developer text, p_id uuid)
+returns table (id text)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    perform set_config('holdfast.pruning', 'yes', true);
+    update team.session_contexts c
+    set title = '', summary = '', files_touched = '[]', next_actions = '[]', blockers = '[]', task_ids = '[]', basis = null,
+        erased_at = clock_timestamp()
+    where c.workspace_id = p_workspace and c.developer_id = p_developer and c.id = p_id and c.erased_at is null;
+    update team.handoffs h set paths = '[]', reason = '', note = '', erased_at = clock_timestamp()
+    where h.workspace_id = p_workspace and h.developer_id = p_developer and p_id in (h.id, h.claim_id)
+      and h.erased_at is null;
+    update team.reservations r set paths = '[]', reason = '', erased_at = clock_timestamp()
+    where r.workspace_id = p_workspace and r.developer_id = p_developer and r.id = p_id and r.erased_at is null;
+    update team.presence p set paths = '[]', branch = null
+    where p.workspace_id = p_workspace and p.developer_id = p_developer and p.session_id = p_id;
+    perform set_config('holdfast.pruning', '', true);
+    return query select p_id::text;
+end
+$$;
