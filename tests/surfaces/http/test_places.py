@@ -97,6 +97,21 @@ async def test_no_answer_names_a_store_that_is_down(
     )
 
 
+async def test_the_token_of_the_data_folder_reads_metrics_while_the_store_is_down(
+    own_postgres: rig.Server, own_postgres_url: str, tmp_path: Path
+):
+    """One of a developer is looked up in the store, so it is answered with 503: docs/howto/server.md."""
+    async with serve_in_process(own_postgres_url, "acme", tmp_path / "holdfast") as served:
+        ana, owner = await served.as_("ana", "context:read"), await served.as_owner()
+        up = [(await client.get("/metrics")).text for client in (ana, owner)]
+        own_postgres.stop(immediate=True)
+        refused, answered = [await client.get("/metrics") for client in (ana, owner)]
+
+    assert all("\nholdfast_store_up 1\n" in text for text in up)
+    assert (refused.status_code, answered.status_code) == (503, 200)
+    assert "\nholdfast_store_up 0\n" in answered.text
+
+
 async def test_no_answer_names_a_file_of_the_server(served: Served, tmp_path: Path):
     """A token file that others can read is refused, and so is each token that is none of ours."""
     client = await served.open("a guess")
