@@ -100,7 +100,7 @@ async def test_no_answer_names_a_store_that_is_down(
 async def test_the_token_of_the_data_folder_reads_metrics_while_the_store_is_down(
     own_postgres: rig.Server, own_postgres_url: str, tmp_path: Path
 ):
-    """One of a developer is looked up in the store, so it is answered with 503: docs/howto/server.md."""
+    """One of a developer is looked up in the store, so it is answered with 503."""
     async with serve_in_process(own_postgres_url, "acme", tmp_path / "holdfast") as served:
         ana, owner = await served.as_("ana", "context:read"), await served.as_owner()
         up = [(await client.get("/metrics")).text for client in (ana, owner)]
