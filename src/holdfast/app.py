@@ -239,7 +239,7 @@ class App:
         stored = await self.scope.memories.recall(
             query, namespace=namespace, category=category, **limits
         )
-        if worktree is None or namespace or category or not self._has_notes:
+        if worktree is None or namespace or category or not self.has_own_file:
             return stored
         import os
 
@@ -254,8 +254,10 @@ class App:
         return client_memory.merge_matches(stored, masked, **limits)
 
     @property
-    def _has_notes(self) -> bool:
-        """Clients keep their own memory on this machine, for the developer whose it is."""
+    def has_own_file(self) -> bool:
+        """Whether it acts for the developer of this machine, in a file of theirs: whom it tells of
+        places here, and whose clients keep memories of their own here.
+        """
         return self.is_at_home and is_sqlite(self.settings.database)
 
     def _load_rules(self) -> Sequence[str]:
@@ -281,7 +283,7 @@ class App:
             scope.sessions,
             load=work.load if work else _load_nothing,
             recall=scope.memories.recall,
-            recall_notes=_recall_notes if self._has_notes else None,
+            recall_notes=_recall_notes if self.has_own_file else None,
             native_ids=work.list_client_sessions if work else None,
             rules=self._load_rules(),
             text_limit=text_limit,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SHOWN_CHARS = 80
+STORE_AWAY = "The store of this server cannot be reached now. Try again later."
+SET_UP_WRONG = "This server is not set up as it should be. Tell its operator."
 
 
 def shown(value: object) -> str:
@@ -80,6 +82,11 @@ class HoldfastError(Exception):
         self.next_actions = tuple(next_actions)
         super().__init__(message)
 
+    @property
+    def names_place(self) -> bool:
+        """Whether its text says where the store or another file of this machine is."""
+        return hasattr(self, "where")
+
 
 class NotFound(HoldfastError):
     code, exit_code, http_status = "not_found", 3, 404
@@ -99,6 +106,20 @@ class Invalid(HoldfastError):
 
 class Unavailable(HoldfastError):
     code, exit_code, http_status = "unavailable", 6, 503
+
+
+def hide_place(error: Exception) -> Exception:
+    """As a caller on another machine may read it: the same kind and code, and nothing of where the
+    server has its store and its files.
+    """
+    if isinstance(error, OSError) and error.filename is not None:
+        return Unavailable(STORE_AWAY)
+    if not isinstance(error, HoldfastError) or not error.names_place:
+        return error
+    hidden = type(error).__new__(type(error))
+    text = STORE_AWAY if isinstance(error, Unavailable) else SET_UP_WRONG
+    HoldfastError.__init__(hidden, text)
+    return hidden
 
 
 class KeyReusedError(Conflict):
@@ -157,6 +178,10 @@ class InvalidValueError(Invalid):
             choices = ", ".join(self.known)
             message += f" Known: {choices}."
         super().__init__(message, next_actions=next_actions)
+
+    @property
+    def names_place(self) -> bool:
+        return self.field == "file" or self.field.startswith("HOLDFAST_")
 
 
 class StoreBusyError(Unavailable):

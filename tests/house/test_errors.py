@@ -12,7 +12,7 @@ import click
 import pytest
 
 from holdfast.app import App
-from holdfast.errors import Action, HoldfastError
+from holdfast.errors import Action, HoldfastError, hide_place
 from holdfast.ground.settings import load_settings
 from holdfast.surfaces.cli import actions as cli
 from holdfast.surfaces.cli.root import root
@@ -26,6 +26,9 @@ from tools.errors import KINDS, find_errors, find_examples
 
 COMMANDS = set(root.list_commands(click.Context(root)))
 WORDINGS = {"cli": cli.COMMANDS, "mcp": mcp.CALLS, "http": http.ROUTES}
+
+# Raised by a hook, and before a server answers.
+ONLY_HERE = ("event_dropped", "server_running")
 
 
 def verbs_in_source() -> set[str]:
@@ -65,6 +68,21 @@ def test_a_message_names_no_command(error: HoldfastError):
 
     assert "`" not in error.message
     assert not COMMANDS.intersection(called)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [error for error in find_examples() if re.search("/holdfast|PostgreSQL role", error.message)],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_that_names_the_store_says_nothing_of_it_elsewhere(error: HoldfastError):
+    if error.code in ONLY_HERE:
+        return
+    hidden = hide_place(error)
+
+    assert (type(hidden), hidden.__dict__.keys()) == (type(error), {"message", "next_actions"})
+    assert not re.search(r"app|/home|postgresql|memori", f"{hidden} {hidden.message}")
+    assert hidden.next_actions == ()
 
 
 @pytest.mark.parametrize("door", WORDINGS)

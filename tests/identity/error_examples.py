@@ -6,6 +6,7 @@ ID = "0190d3a1-0000-7000-8000-000000000001"
 EXAMPLES = (
     errors.WorkspaceNotFoundError("acme"),
     errors.DeveloperExistsError("ana", "acme"),
+    errors.UnknownDeveloperError("dora", "acme"),
     errors.TokenNotFoundError(ID),
     errors.TokenEndedError(),
     errors.InsufficientScopeError("context:publish"),

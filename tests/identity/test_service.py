@@ -226,7 +226,7 @@ async def test_a_login_is_approved_and_its_token_fetched_once(identities):
     made = await ana.redeem_login(login.device_code)
 
     assert (shown.agent, shown.machine) == ("claude", "laptop")
-    assert (made.token.handle, made.token.agent) == ("ana", "claude")
+    assert (made.token.handle, made.token.agent) == ("ana", "claude on laptop")
     assert made.token.scopes == USUAL_SCOPES
     found = await ana.authenticate(made.text)
     assert found is not None

@@ -115,6 +115,8 @@ OF_OWNER = {"team.erase_ended"}
 READS_ALL = {
     "team.count_ended": "retention must miss none",
     "team.erase_ended": "retention must miss none",
+    "team.words_with_text": "erasing must miss none",
+    "team.erase_words": "erasing must miss none",
     "team.find_exchange": "the first developer that is found is enough",
     "team.list_developers": "a workspace's people are the answer",
     "team.newest_work_events": "one reader of events for each of a workspace's people",
@@ -140,6 +142,7 @@ SORTS: dict[str, str] = {
     "team.list_developers": "the live sessions of one developer",
     "team.list_stored_contexts": "the audit, which a person asks for",
     "team.list_usage": "the audit, which a person asks for",
+    "team.words_with_text": "erasing, which a person asks for",
 }
 INNER: set[str] = {
     "team.hold_stream",
@@ -150,6 +153,7 @@ INNER: set[str] = {
     "team.own_context",
     "team.own_reservation",
     "team.end_reservation",
+    "team.end_shown",
     "team.withdraw_hidden",
 }
 

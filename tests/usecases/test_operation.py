@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast.app import App
-from holdfast.ground import clock
+from holdfast.ground import clock, ids
 from holdfast.ground.settings import load_settings, owner_of
 from holdfast.scope import Scope
 from holdfast.storage.errors import OwnerNeededError
@@ -100,6 +100,84 @@ async def test_contents_of_what_ended_go_and_logs_still_verify(app: App):
         assert (await scope.sessions.verify_session(session_id)).damage == ()
     [context] = await scope.team.list_stored_contexts(10)
     assert (context.id, context.title, context.summary) == (filled.context, "", "")
+
+
+LEFT = {
+    "sqlite": "select paths, branch from presence order by began_at",
+    "postgres": "select paths::text, branch from team.presence order by began_at",
+}
+LAST_SEEN = "update {} set seen_at = '2026-01-01T00:00:00.000000Z'"
+SHOWN = {"client": "claude", "repo": "r", "branch": SECRET}
+
+
+async def test_a_session_that_is_not_shown_any_more_keeps_no_path_and_no_branch(app: App):
+    scope = Scope(app.database, owner_of("local", "ana"))
+    session = await scope.sessions.create_session("architect", "u1")
+    shown = [session.id, ids.new_id(), ids.new_id()]
+    for session_id in shown:
+        await scope.own_team.show_presence(session_id, [f"{SECRET}.py"], **SHOWN)
+    left = []
+
+    await scope.sessions.end_session(session.id)
+    left.append(await read_rows(app, LEFT[app.database.engine]))
+    await scope.own_team.end_presence(shown[1])
+    left.append(await read_rows(app, LEFT[app.database.engine]))
+    await scope.own_team.leave()
+    left.append(await read_rows(app, LEFT[app.database.engine]))
+
+    assert [rows.count(("[]", None)) for rows in left] == [1, 2, 3]
+    await scope.own_team.show_presence(shown[2], ["a.py"], client="claude", repo="r", branch="b")
+    assert [claim.paths for claim in await scope.own_team.list_claims()] == [("a.py",)]
+
+
+async def test_what_has_faded_keeps_none_when_the_next_session_is_shown(app: App):
+    """Its program was killed. What others have left is theirs to end."""
+    for handle in ("bea", "ana"):
+        scope = Scope(app.database, owner_of("local", handle))
+        await scope.own_team.show_presence(ids.new_id(), [f"{SECRET}.py"], **SHOWN)
+        await change(app, "presence", LAST_SEEN, handle)
+
+    await scope.own_team.show_presence(
+        ids.new_id(), ["a.py"], client="claude", repo="r", branch="b"
+    )
+
+    rows = await read_rows(app, LEFT[app.database.engine])
+    assert [branch for _, branch in rows] == [SECRET, None, "b"]
+
+
+async def test_what_has_faded_is_pruned(app: App):
+    scope = Scope(app.database, owner_of("local", "ana"))
+    await scope.own_team.show_presence(ids.new_id(), [f"{SECRET}.py"], **SHOWN)
+    live = await operation.find_prunable(app, soon())
+    await change(app, "presence", LAST_SEEN)
+
+    done = await operation.prune(app, soon())
+
+    assert (live, done) == (operation.Prunable(), operation.Prunable(presences=1))
+    assert await read_rows(app, LEFT[app.database.engine]) == [("[]", None)]
+
+
+@pytest.mark.parametrize("year", ["0001", "0226", "0999"])
+async def test_a_year_below_1000_is_long_ago(year: str, app: App, owner_url: str):
+    await fill(app, "ana")
+    words = ("admin", "prune", "--before", f"{year}-01-01")
+
+    for word in ("--dry-run", "--yes"):
+        done = run_process(*words, word, HOLDFAST_DATABASE=owner_url)
+        told = f"Nothing that ended before {year}-01-01T00:00:00 has contents."
+        assert (done.code, done.out.strip()) == (0, told)
+
+
+async def test_what_will_end_is_not_counted(app: App):
+    await fill(app, "ana")
+    scope = Scope(app.database, owner_of("local", "ana"))
+    await scope.team.publish_context(title="t", summary="s")
+    await scope.team.claim(["a.py"], "work")
+    in_a_year = clock.now() + timedelta(days=365)
+
+    found = await operation.find_prunable(app, in_a_year)
+
+    assert found == await operation.prune(app, in_a_year) == operation.Prunable(1, 1, 1, 1, 1)
 
 
 async def test_what_is_open_or_ended_later_stays(app: App):
@@ -248,7 +326,7 @@ async def allow(app: App) -> None:
     await Prunings(app.database, owner_of("local", "ana")).keep(clock.now(), {})
 
 
-async def change(app: App, table: str, statement: str) -> None:
+async def change(app: App, table: str, statement: str, handle: str = "ana") -> None:
     """As the owner of the tables, in the place of the developer whose row it is."""
     if app.database.engine == "sqlite":
         connection: Any = app.database.connection  # type: ignore[attr-defined]
@@ -256,7 +334,7 @@ async def change(app: App, table: str, statement: str) -> None:
         connection.execute(statement.replace("{moment}", moment).format(table, moment))
         return
     pool: Any = app.database.pool  # type: ignore[attr-defined]
-    owner = owner_of("local", "ana")
+    owner = owner_of("local", handle)
     async with pool.acquire() as connection, connection.transaction():
         await connection.execute("select holdfast.act_for('local', $1)", owner.developer_id)
         await connection.execute(
@@ -307,6 +385,13 @@ async def test_a_pruned_text_is_in_no_table_file_or_new_backup(
     assert SECRET.encode() not in read_files(tmp_path)
 
 
+async def fill_team(scope: Scope) -> None:
+    await scope.own_team.publish_context(title=SECRET, summary="s", files_touched=[f"{SECRET}.py"])
+    claim = await scope.own_team.claim([f"{SECRET}.py"], "work")
+    await scope.own_team.handoff(claim.id, note=SECRET)
+    await scope.own_team.show_presence(ids.new_id(), [f"{SECRET}.py"], **SHOWN)
+
+
 async def test_a_forgotten_text_is_in_no_table_file_or_new_backup(
     app: App, owner_url: str, backups: Backups, disk_path: Path, tmp_path: Path
 ):
@@ -317,6 +402,7 @@ async def test_a_forgotten_text_is_in_no_table_file_or_new_backup(
     await scope.sessions.update_state(session.id, {f"{SECRET}-open": None})
     await scope.memories.remember(f"remember {SECRET}")
     await scope.journal.add("receipt", ["x"], {"text": SECRET})
+    await fill_team(scope)
 
     done = run_process("forget", "--match", SECRET, "--yes", HOLDFAST_DATABASE=owner_url)
 
@@ -336,6 +422,7 @@ async def test_the_command_asks_counts_and_erases(app: App, owner_url: str):
         return run_process("admin", "prune", "--before", day, *words, HOLDFAST_DATABASE=owner_url)
 
     counts = {"sessions": 1, "receipts": 1, "contexts": 1, "claims": 1, "handoffs": 1}
+    counts["presences"] = 0
     looked = call("--dry-run", "--json").document
     asked = call()
     erased = call("--yes", "--json").document

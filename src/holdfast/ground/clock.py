@@ -16,8 +16,9 @@ def now() -> datetime:
 
 
 def to_text(moment: datetime) -> str:
-    """2026-11-16T09:04:00.000000Z, whatever zone it came in."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    """2026-11-16T09:04:00.000000Z, whatever zone it came in. `strftime` writes year 226 as 226."""
+    there = moment.astimezone(UTC).replace(tzinfo=None)
+    return f"{there.isoformat(timespec='microseconds')}Z"
 
 
 def from_text(text: str) -> datetime:

@@ -9,6 +9,19 @@ from __future__ import annotations
 from holdfast.errors import Action, Conflict, Invalid, NotFound, Refused, Unavailable, shown
 
 
+class UnknownDeveloperError(NotFound):
+    """For an administrator, from whom nobody is hidden."""
+
+    code = "developer_not_found"
+
+    def __init__(self, handle: str, workspace: str):
+        self.handle, self.workspace = handle, workspace
+        super().__init__(
+            f"No developer {shown(handle)} was added to workspace {shown(workspace)}.",
+            next_actions=[Action("admin.developer.add", handle=handle)],
+        )
+
+
 class WorkspaceNotFoundError(NotFound):
     code = "workspace_not_found"
 

@@ -261,8 +261,8 @@ end
 $$;
 
 -- redeem_login
--- The agent fetches its token: it is made now, once, as the developer who approved. Sent again with the same token, it
--- answers the same. `decision` is null while nobody has decided; without a row the code is unknown, used or expired.
+-- The agent fetches its token: it is made now, once, as the developer who approved, and names the machine that asked. Sent
+-- again with the same token, it answers the same. `decision` is null while nobody has decided; without a row the code is unknown, used or expired.
 create or replace function identity.redeem_login(
     p_workspace text, p_presented bytea, p_id uuid, p_token_hash bytea
 ) returns table (decision text, id text, developer_id text, handle text, agent text, scopes text, granted_by text,
@@ -284,8 +284,9 @@ begin
         where l.workspace_id = p_workspace and l.developer_id = asked.developer_id and l.id = asked.id
           and l.redeemed_at is null and l.expires_at > moment;
         if found then
-            perform identity.keep_token(p_workspace, asked.developer_id, p_id, asked.handle, asked.agent,
-                                        asked.scopes::text, p_token_hash, asked.granted_by, null);
+            perform identity.keep_token(p_workspace, asked.developer_id, p_id, asked.handle,
+                                        asked.agent || ' on ' || asked.machine, asked.scopes::text, p_token_hash,
+                                        asked.granted_by, null);
         end if;
         return query
             select asked.decision, t.* from identity.own_token(p_workspace, asked.developer_id, p_id) t

@@ -88,12 +88,12 @@ from logins
 where workspace_id = ?1 and user_code_hash = ?3 and changes() = 1;
 
 -- redeem_login
--- The agent fetches its token: it is made now, once, as the developer who approved. Sent again with the same token, it
--- answers the same. `decision` is null while nobody has decided; without a row the code is unknown, used or expired.
+-- The agent fetches its token: it is made now, once, as the developer who approved, and names the machine that asked. Sent
+-- again with the same token, it answers the same. `decision` is null while nobody has decided; without a row the code is unknown, used or expired.
 update logins set redeemed_at = now_utc()
 where workspace_id = ?1 and device_hash = ?2 and decision = 'approved' and redeemed_at is null and expires_at > now_utc();
 insert into tokens (workspace_id, id, developer_id, handle, agent, scopes, token_hash, granted_by, created_at, expires_at)
-select ?1, ?3, l.developer_id, l.handle, l.agent, l.scopes, ?4, l.granted_by, now_utc(), g.expires_at
+select ?1, ?3, l.developer_id, l.handle, l.agent || ' on ' || l.machine, l.scopes, ?4, l.granted_by, now_utc(), g.expires_at
 from logins l
 left join tokens g on g.workspace_id = ?1 and g.id = l.granted_by and g.developer_id = l.developer_id
   and g.revoked_at is null and (g.expires_at is null or g.expires_at > now_utc())

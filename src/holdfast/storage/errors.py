@@ -88,6 +88,10 @@ class UnsafeRoleError(Refused):
             ],
         )
 
+    @property
+    def names_place(self) -> bool:
+        return True
+
 
 class PermissionRefusedError(Refused):
     code = "permission_refused"

@@ -7,7 +7,7 @@ list them all.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 
 from holdfast.ground import clock, ids
 from holdfast.ground import light_json as json
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from holdfast.ground.settings import Owner
     from holdfast.storage.database import Database
+
+LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 
 class Prunings:
@@ -35,6 +37,13 @@ class Prunings:
 
     async def keep(self, before: datetime, found: Mapping[str, int]) -> None:
         """Before anything is emptied: what is emptied without one is refused."""
+        await self._keep(before, found)
+
+    async def allow(self, entry_id: str, kind: str) -> None:
+        """The same for what a person forgets: it allows emptying that, and nothing by its time."""
+        await self._keep(LONG_AGO, {"forgotten": entry_id, "kind": kind})
+
+    async def _keep(self, before: datetime, found: Mapping[str, object]) -> None:
         text = json.dumps(dict(found))
         row = (ids.new_id(), clock.to_text(before), text)
         await self.database.write(QUERIES["keep_pruning"], *self.owner, *row)

@@ -45,7 +45,7 @@ end
 $$;
 
 -- release_with_session
--- Releases the reservations of a session that ends, and ends its presence.
+-- Releases the reservations of a session that ends, and ends its presence, which keeps no path then.
 create or replace function team.release_with_session() returns trigger
 language plpgsql as $$
 declare
@@ -61,7 +61,7 @@ begin
         perform team.add_work_event(new.workspace_id, new.developer_id, 'coordination.released', released.id,
                                     released.repo, released.branch);
     end loop;
-    update team.presence p set ended_at = moment
+    update team.presence p set ended_at = moment, paths = '[]', branch = null
     where p.workspace_id = new.workspace_id and p.developer_id = new.developer_id and p.session_id = new.id
       and p.ended_at is null;
     return null;
@@ -84,15 +84,21 @@ $$;
 
 -- check_erasure
 -- What ended is emptied as the trigger says and in no other way, once, and only where an audit row of its developer allows
--- it.
+-- it: one of all that ended before a time, or one that names it, or the claim that it offers. A handoff that was accepted
+-- may be emptied before its end, which is the recipient's.
 create or replace function team.check_erasure() returns trigger
 language plpgsql as $$
+declare
+    emptied jsonb := to_jsonb(old);
+    ended_at timestamptz := team.end_of(emptied);
 begin
     if old.erased_at is null and new.erased_at is not null
        and to_jsonb(new) - 'erased_at' = (to_jsonb(old) - 'erased_at') || tg_argv[0]::jsonb
        and exists (select from holdfast.prunings p
                    where p.workspace_id = old.workspace_id and p.developer_id = old.developer_id
-                     and p.before_at > team.end_of(to_jsonb(old)))
+                     and (p.before_at > ended_at
+                          or (p.found ->> 'forgotten' in (emptied ->> 'id', emptied ->> 'claim_id')
+                              and (ended_at <= p.created_at or emptied ->> 'status' = 'accepted'))))
     then
         return new;
     end if;

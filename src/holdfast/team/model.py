@@ -115,6 +115,9 @@ class PublishedContext:
     def subject(self) -> str:
         return self.id
 
+    def is_active(self, now: datetime) -> bool:
+        return not self.superseded_by and self.revoked_at is None and self.expires_at > now
+
     def to_dict(self) -> dict[str, Any]:
         return {
             **self.__dict__,

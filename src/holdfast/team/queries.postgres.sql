@@ -579,8 +579,31 @@ begin
 end
 $$;
 
+-- end_shown
+-- Ends the presence of this developer's sessions that were last seen in a time. Of all that are shown its own are chosen
+-- here: asked for by its developer, PostgreSQL might read all sessions that the developer ever had.
+create or replace function team.end_shown(p_workspace text, p_developer text, p_after timestamptz, p_until timestamptz)
+returns setof text
+language plpgsql as $$
+declare
+    shown record;
+begin
+    for shown in
+        select p.developer_id, p.session_id from team.presence p
+        where p.workspace_id = p_workspace and p.ended_at is null and p.seen_at > p_after and p.seen_at <= p_until
+          and p.seen_at > '-infinity'
+    loop
+        if shown.developer_id = p_developer then
+            update team.presence p set ended_at = clock_timestamp(), paths = '[]', branch = null
+            where p.workspace_id = p_workspace and p.developer_id = p_developer and p.session_id = shown.session_id;
+            return next shown.session_id::text;
+        end if;
+    end loop;
+end
+$$;
+
 -- show_presence
--- A session is live here now, with these paths not committed.
+-- A session is live here now, with these paths not committed. Where it begins, those of its developer that have faded end.
 create or replace function team.show_presence(
     p_workspace text, p_developer text, p_session uuid, p_client text, p_repo text, p_branch text, p_paths text
 ) returns table (session_id text)
@@ -589,6 +612,11 @@ declare
     moment timestamptz := clock_timestamp();
 begin
     perform holdfast.act_for(p_workspace, p_developer);
+    if not exists (select from team.presence p
+                   where p.workspace_id = p_workspace and p.developer_id = p_developer and p.session_id = p_session)
+    then
+        perform team.end_shown(p_workspace, p_developer, '-infinity', moment - interval '10 minutes');
+    end if;
     return query
         insert into team.presence as p (workspace_id, developer_id, session_id, client, repo, branch, paths, began_at, seen_at)
         values (p_workspace, p_developer, p_session, p_client, p_repo, p_branch, p_paths::jsonb, moment, moment)
@@ -614,7 +642,7 @@ end
 $$;
 
 -- end_presence
--- A session is not live any more, and what it reserved is released.
+-- A session is not live any more, and what it reserved is released. What has ended keeps no path and no branch.
 create or replace function team.end_presence(p_workspace text, p_developer text, p_session uuid)
 returns table (session_id text)
 language plpgsql as $$
@@ -632,7 +660,7 @@ begin
         perform team.add_work_event(p_workspace, p_developer, 'coordination.released', released.id, released.repo,
                                     released.branch);
     end loop;
-    update team.presence p set ended_at = moment
+    update team.presence p set ended_at = moment, paths = '[]', branch = null
     where p.workspace_id = p_workspace and p.developer_id = p_developer and p.session_id = p_session
       and p.ended_at is null;
     return query select p_session::text;
@@ -640,28 +668,14 @@ end
 $$;
 
 -- leave
--- No session of this developer is shown any more; what they reserved stays until it ends. Of all that are shown now its
--- own are chosen here: asked for by its developer, PostgreSQL might read all sessions that the developer ever had.
+-- No session of this developer is shown any more; what they reserved stays until it ends.
 create or replace function team.leave(p_workspace text, p_developer text)
 returns table (session_id text)
 language plpgsql as $$
-declare
-    moment timestamptz := clock_timestamp();
-    shown record;
 begin
     perform holdfast.act_for(p_workspace, p_developer);
-    for shown in
-        select p.developer_id, p.session_id from team.presence p
-        where p.workspace_id = p_workspace and p.ended_at is null and p.seen_at > moment - interval '10 minutes'
-          and p.seen_at > '-infinity'
-    loop
-        if shown.developer_id = p_developer then
-            return query
-                update team.presence p set ended_at = moment
-                where p.workspace_id = p_workspace and p.developer_id = p_developer and p.session_id = shown.session_id
-                returning p.session_id::text;
-        end if;
-    end loop;
+    return query
+        select * from team.end_shown(p_workspace, p_developer, clock_timestamp() - interval '10 minutes', 'infinity');
 end
 $$;
 
@@ -1057,7 +1071,7 @@ $$;
 -- count_ended
 -- How much of a developer ended before a time and still has words.
 create or replace function team.count_ended(p_workspace text, p_developer text, p_before text)
-returns table (contexts bigint, claims bigint, handoffs bigint)
+returns table (contexts bigint, claims bigint, handoffs bigint, presences bigint)
 language plpgsql as $$
 begin
     perform holdfast.act_for(p_workspace, p_developer);
@@ -1071,7 +1085,11 @@ begin
           and team.end_of(to_jsonb(c)) < p_before::timestamptz),
                (select count(*) from team.handoffs c
                 where c.workspace_id = p_workspace and c.developer_id = p_developer and c.erased_at is null
-          and team.end_of(to_jsonb(c)) < p_before::timestamptz);
+          and team.end_of(to_jsonb(c)) < p_before::timestamptz),
+               (select count(*) from team.presence c
+                where c.workspace_id = p_workspace and c.developer_id = p_developer
+          and (c.paths <> '[]' or c.branch is not null)
+          and least(c.ended_at, c.seen_at + interval '10 minutes') < p_before::timestamptz);
     perform set_config('holdfast.pruning', '', true);
 end
 $$;
@@ -1095,7 +1113,86 @@ begin
     update team.reservations c set paths = '[]', reason = '', erased_at = clock_timestamp()
     where c.workspace_id = p_workspace and c.developer_id = p_developer and c.erased_at is null
           and team.end_of(to_jsonb(c)) < p_before::timestamptz;
+    update team.presence c set paths = '[]', branch = null
+    where c.workspace_id = p_workspace and c.developer_id = p_developer and (c.paths <> '[]' or c.branch is not null)
+          and least(c.ended_at, c.seen_at + interval '10 minutes') < p_before::timestamptz;
     perform set_config('holdfast.pruning', '', true);
     return query select p_before;
+end
+$$;
+
+-- find_words
+-- What of one's own has this id: a context, a claim or a handoff, and whether it still has words.
+create or replace function team.find_words(p_workspace text, p_developer text, p_id uuid)
+returns table (id text, kind text, has_words boolean)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select c.id::text, 'context', c.erased_at is null from team.session_contexts c
+        where c.workspace_id = p_workspace and c.developer_id = p_developer and c.id = p_id
+        union all
+        select r.id::text, 'claim', r.erased_at is null from team.reservations r
+        where r.workspace_id = p_workspace and r.developer_id = p_developer and r.id = p_id
+        union all
+        select h.id::text, 'handoff', h.erased_at is null from team.handoffs h
+        where h.workspace_id = p_workspace and h.developer_id = p_developer and h.id = p_id;
+end
+$$;
+
+-- words_with_text
+-- A page of one's own contexts, claims, handoffs and shown sessions that contain an exact text, given as it is and as it is
+-- written in JSON; all pages read every row of the developer, to miss none.
+create or replace function team.words_with_text(
+    p_workspace text, p_developer text, p_text text, p_escaped text, p_after uuid, p_limit bigint
+) returns table (id text, kind text)
+language plpgsql as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    return query
+        select w.id::text, w.kind
+        from (
+            select c.id, 'context' as kind, concat_ws(E'\n', c.title, c.summary) as words,
+                   concat(c.files_touched, c.next_actions, c.blockers, c.task_ids, c.basis) as lists
+            from team.session_contexts c
+            where c.workspace_id = p_workspace and c.developer_id = p_developer and c.erased_at is null
+            union all
+            select r.id, 'claim', r.reason, r.paths::text from team.reservations r
+            where r.workspace_id = p_workspace and r.developer_id = p_developer and r.erased_at is null
+            union all
+            select h.id, 'handoff', concat_ws(E'\n', h.reason, h.note), h.paths::text from team.handoffs h
+            where h.workspace_id = p_workspace and h.developer_id = p_developer and h.erased_at is null
+            union all
+            select p.session_id, 'presence', coalesce(p.branch, ''), p.paths::text from team.presence p
+            where p.workspace_id = p_workspace and p.developer_id = p_developer
+        ) w
+        where w.id > p_after and (strpos(w.words, p_text) > 0 or strpos(w.lists, p_escaped) > 0)
+        order by w.id, w.kind
+        limit p_limit;
+end
+$$;
+
+-- erase_words
+-- Empties one's own context or handoff, a claim with its handoffs, or what is shown of a session; an audit row must allow it.
+-- As the owner, who alone may empty, and who sees also a handoff that is hidden because its recipient became private.
+create or replace function team.erase_words(p_workspace text, p_developer text, p_id uuid)
+returns table (id text)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    perform holdfast.act_for(p_workspace, p_developer);
+    perform set_config('holdfast.pruning', 'yes', true);
+    update team.session_contexts c
+    set title = '', summary = '', files_touched = '[]', next_actions = '[]', blockers = '[]', task_ids = '[]', basis = null,
+        erased_at = clock_timestamp()
+    where c.workspace_id = p_workspace and c.developer_id = p_developer and c.id = p_id and c.erased_at is null;
+    update team.handoffs h set paths = '[]', reason = '', note = '', erased_at = clock_timestamp()
+    where h.workspace_id = p_workspace and h.developer_id = p_developer and p_id in (h.id, h.claim_id)
+      and h.erased_at is null;
+    update team.reservations r set paths = '[]', reason = '', erased_at = clock_timestamp()
+    where r.workspace_id = p_workspace and r.developer_id = p_developer and r.id = p_id and r.erased_at is null;
+    update team.presence p set paths = '[]', branch = null
+    where p.workspace_id = p_workspace and p.developer_id = p_developer and p.session_id = p_id;
+    perform set_config('holdfast.pruning', '', true);
+    return query select p_id::text;
 end
 $$;

@@ -281,10 +281,12 @@ join developers d on d.workspace_id = ?1 and d.developer_id = r.developer_id
 where r.workspace_id = ?1 and r.developer_id = ?2 and r.id = ?3;
 
 -- show_presence
--- A session is live here now, with these paths not committed.
+-- A session is live here now, with these paths not committed. Where it begins, those of its developer that have faded end.
 update presence set client = ?4, repo = ?5, branch = ?6, paths = ?7, seen_at = now_utc(), ended_at = null
 where workspace_id = ?1 and developer_id = ?2 and session_id = ?3
 returning session_id;
+update presence indexed by presence_by_time set ended_at = now_utc(), paths = '[]', branch = null
+where workspace_id = ?1 and developer_id = ?2 and ended_at is null and seen_at <= minutes_after(now_utc(), -10);
 insert into presence (workspace_id, developer_id, session_id, client, repo, branch, paths, began_at, seen_at)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, now_utc(), now_utc())
 returning session_id;
@@ -296,7 +298,7 @@ from presence
 where workspace_id = ?1 and developer_id = ?2 and session_id = ?3 and ended_at is null;
 
 -- end_presence
--- A session is not live any more, and what it reserved is released.
+-- A session is not live any more, and what it reserved is released. What has ended keeps no path and no branch.
 insert into work_events (workspace_id, stream, id, developer_id, type, subject, repo, branch, created_at)
 select ?1, s.stream,
        (select max(coalesce(max(w.id), 0), now_microseconds()) from work_events w
@@ -310,13 +312,13 @@ where r.workspace_id = ?1 and r.developer_id = ?2 and r.session_id = ?3 and r.re
   and r.session_id is not null;
 update reservations set released_at = now_utc()
 where workspace_id = ?1 and developer_id = ?2 and session_id = ?3 and released_at is null and session_id is not null;
-update presence set ended_at = now_utc()
+update presence set ended_at = now_utc(), paths = '[]', branch = null
 where workspace_id = ?1 and developer_id = ?2 and session_id = ?3 and ended_at is null;
 select ?3 as session_id;
 
 -- leave
 -- No session of this developer is shown any more; what they reserved stays until it ends.
-update presence indexed by presence_by_time set ended_at = now_utc()
+update presence indexed by presence_by_time set ended_at = now_utc(), paths = '[]', branch = null
 where workspace_id = ?1 and developer_id = ?2 and ended_at is null and seen_at > minutes_after(now_utc(), -10)
 returning session_id;
 
@@ -649,7 +651,10 @@ select (select count(*) from session_contexts c
        (select count(*) from handoffs c
         where c.workspace_id = ?1 and c.developer_id = ?2 and c.erased_at is null
         and min(c.expires_at, coalesce(c.completed_at, c.expires_at),
-             iif(c.status in ('declined', 'cancelled'), coalesce(c.answered_at, c.expires_at), c.expires_at)) < ?3) as handoffs;
+             iif(c.status in ('declined', 'cancelled'), coalesce(c.answered_at, c.expires_at), c.expires_at)) < ?3) as handoffs,
+       (select count(*) from presence c
+        where c.workspace_id = ?1 and c.developer_id = ?2 and (c.paths <> '[]' or c.branch is not null)
+        and min(minutes_after(c.seen_at, 10), coalesce(c.ended_at, minutes_after(c.seen_at, 10))) < ?3) as presences;
 
 -- erase_ended
 -- Empties it; an audit row must allow it.
@@ -667,4 +672,61 @@ where c.workspace_id = ?1 and c.developer_id = ?2 and c.erased_at is null
 update reservations as c set paths = '[]', reason = '', erased_at = now_utc()
 where c.workspace_id = ?1 and c.developer_id = ?2 and c.erased_at is null
         and min(c.expires_at, coalesce(c.released_at, c.expires_at)) < ?3;
+update presence as c set paths = '[]', branch = null
+where c.workspace_id = ?1 and c.developer_id = ?2 and (c.paths <> '[]' or c.branch is not null)
+        and min(minutes_after(c.seen_at, 10), coalesce(c.ended_at, minutes_after(c.seen_at, 10))) < ?3;
 select ?3 as before_at;
+
+-- find_words
+-- What of one's own has this id: a context, a claim or a handoff, and whether it still has words.
+select id, 'context' as kind, erased_at is null as has_words from session_contexts
+where workspace_id = ?1 and developer_id = ?2 and id = ?3
+union all
+select id, 'claim', erased_at is null from reservations
+where workspace_id = ?1 and developer_id = ?2 and id = ?3
+union all
+select h.id, 'handoff', h.erased_at is null
+from handoffs h
+left join developers t on t.workspace_id = ?1 and t.developer_id = h.to_developer_id
+where h.workspace_id = ?1 and h.developer_id = ?2 and h.id = ?3
+  and (h.to_developer_id is null or t.visibility = 'public');
+
+-- words_with_text
+-- A page of one's own contexts, claims, handoffs and shown sessions that contain an exact text, given as it is and as it is
+-- written in JSON; all pages read every row of the developer, to miss none.
+select w.id, w.kind
+from (
+    select c.id, 'context' as kind, c.title || char(10) || c.summary as words,
+           c.files_touched || c.next_actions || c.blockers || c.task_ids || coalesce(c.basis, '') as lists
+    from session_contexts c
+    where c.workspace_id = ?1 and c.developer_id = ?2 and c.erased_at is null
+    union all
+    select r.id, 'claim', r.reason, r.paths from reservations r
+    where r.workspace_id = ?1 and r.developer_id = ?2 and r.erased_at is null
+    union all
+    select h.id, 'handoff', h.reason || char(10) || h.note, h.paths
+    from handoffs h
+    left join developers t on t.workspace_id = ?1 and t.developer_id = h.to_developer_id
+    where h.workspace_id = ?1 and h.developer_id = ?2 and h.erased_at is null
+      and (h.to_developer_id is null or t.visibility = 'public')
+    union all
+    select p.session_id, 'presence', coalesce(p.branch, ''), p.paths from presence p
+    where p.workspace_id = ?1 and p.developer_id = ?2
+) w
+where w.id > ?5 and (instr(w.words, ?3) > 0 or instr(w.lists, ?4) > 0)
+order by w.id, w.kind
+limit ?6;
+
+-- erase_words
+-- Empties one's own context or handoff, a claim with its handoffs, or what is shown of a session; an audit row must allow it.
+update session_contexts
+set title = '', summary = '', files_touched = '[]', next_actions = '[]', blockers = '[]', task_ids = '[]', basis = null,
+    erased_at = now_utc()
+where workspace_id = ?1 and developer_id = ?2 and id = ?3 and erased_at is null;
+update handoffs set paths = '[]', reason = '', note = '', erased_at = now_utc()
+where workspace_id = ?1 and developer_id = ?2 and ?3 in (id, claim_id) and erased_at is null;
+update reservations set paths = '[]', reason = '', erased_at = now_utc()
+where workspace_id = ?1 and developer_id = ?2 and id = ?3 and erased_at is null;
+update presence set paths = '[]', branch = null
+where workspace_id = ?1 and developer_id = ?2 and session_id = ?3;
+select ?3 as id;

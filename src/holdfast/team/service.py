@@ -6,14 +6,16 @@ so it is missing, and what is missing has one answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import AsyncIterator, Sequence, Sized
 from typing import Any
 
 from holdfast.errors import InvalidValueError
 from holdfast.ground import clock, ids
 from holdfast.ground.handles import parse_developer
 from holdfast.storage.errors import IdTakenError
+from holdfast.storage.in_transaction import in_transaction
 from holdfast.storage.opening import as_database
+from holdfast.storage.prunings import Prunings
 from holdfast.team import overlap, publishing_rules, reach
 from holdfast.team.errors import (
     ClaimEndedError,
@@ -395,3 +397,36 @@ class TeamService:
     async def list_usage(self, limit: int) -> Sequence[UsageEvent]:
         """The calls, newest first; of whom as above."""
         return await self.store.list_usage(limit)
+
+    # --- erasing ----------------------------------------------------------------------------------
+
+    async def find_words(self, entry_id: object) -> tuple[str, bool] | None:
+        """Which kind of one's own has this id, and whether it has not been emptied."""
+        parsed = ids.parse_id(entry_id)
+        return await self.store.find_words(parsed) if parsed else None
+
+    async def read_words_with_text(self, text: str) -> AsyncIterator[tuple[str, str]]:
+        """Ids and kinds of what of one's own holds a text, also while it is erased."""
+        after = ids.BEFORE_ALL
+        while page := await self.store.list_with_text(text, after, LISTED):
+            for entry_id, kind in page:
+                yield entry_id, kind
+            after = page[-1][0]
+
+    async def forget_words(self, entry_id: str, kind: str) -> None:
+        """Empty what is one's own, with an audit row; what is active ends first, for all to see."""
+        await in_transaction(
+            self.db, lambda tx: TeamService(tx, owner=self.owner)._end_and_erase(entry_id, kind)
+        )
+
+    async def _end_and_erase(self, entry_id: str, kind: str) -> None:
+        if kind == "context":
+            context = await self.store.find_own_context(entry_id)
+            if context is not None and context.is_active(self.now()):
+                await self.store.revoke(entry_id)
+        if kind == "claim":
+            await self.store.release(entry_id)
+        if kind == "handoff":
+            await self.store.cancel(entry_id)
+        await Prunings(self.db, self.owner).allow(entry_id, kind)
+        await self.store.erase_words(entry_id)

@@ -296,14 +296,36 @@ class TeamStore:
 
     # --- retention --------------------------------------------------------------------------------
 
-    async def count_ended(self, before: str) -> tuple[int, int, int]:
-        """Contexts, claims and handoffs that ended before a time and still have words."""
+    async def count_ended(self, before: str) -> tuple[int, int, int, int]:
+        """Contexts, claims, handoffs and presence of sessions that ended before a time and still
+        have words or paths.
+        """
         rows = await self.database.read(QUERIES["count_ended"], *self.owner, before)
-        [(contexts, claims, handoffs)] = rows
-        return int(contexts), int(claims), int(handoffs)
+        [(contexts, claims, handoffs, presences)] = rows
+        return int(contexts), int(claims), int(handoffs), int(presences)
 
     async def erase_ended(self, before: str) -> None:
         await self.database.write(QUERIES["erase_ended"], *self.owner, before)
+
+    # --- erasing ----------------------------------------------------------------------------------
+
+    async def find_words(self, entry_id: str) -> tuple[str, bool] | None:
+        """Which kind of one's own has this id, and whether it still has words."""
+        rows = await self.database.read(QUERIES["find_words"], *self.owner, entry_id)
+        if not rows:
+            return None
+        _, kind, has_words = rows[0]
+        return kind, bool(has_words)
+
+    async def list_with_text(self, text: str, after: str, limit: int) -> list[tuple[str, str]]:
+        """Ids and kinds of what is one's own and holds a text, in the order of their ids."""
+        escaped = json.dumps(text, ensure_ascii=False)[1:-1]
+        query = QUERIES["words_with_text"]
+        rows = await self.database.read(query, *self.owner, text, escaped, after, limit)
+        return [(entry_id, kind) for entry_id, kind in rows]
+
+    async def erase_words(self, entry_id: str) -> None:
+        await self.database.write(QUERIES["erase_words"], *self.owner, entry_id)
 
 
 # --- rows ---------------------------------------------------------------------------------------

@@ -10,10 +10,13 @@ from collections.abc import Iterable, Sequence
 
 from holdfast.ground.handles import fold_handle
 from holdfast.ground.settings import check_workspace, owner_of
-from holdfast.identity.errors import DeveloperExistsError, WorkspaceNotFoundError
+from holdfast.identity.errors import (
+    DeveloperExistsError,
+    UnknownDeveloperError,
+    WorkspaceNotFoundError,
+)
 from holdfast.identity.model import NewToken, Token
 from holdfast.scope import Scope
-from holdfast.team.errors import DeveloperNotFoundError
 from holdfast.team.model import Developer
 from holdfast.team.service import LISTED
 
@@ -71,7 +74,7 @@ async def _act_for_known(app: App, handle: object) -> Scope:
     folded = fold_handle(handle)
     scope = _act_for(app, folded)
     if await scope.own_team.store.find_me() is None:
-        raise DeveloperNotFoundError(folded)
+        raise UnknownDeveloperError(folded, app.settings.workspace)
     return scope
 
 

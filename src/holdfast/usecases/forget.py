@@ -69,13 +69,15 @@ class Erasable:
     memory_count: int = 0
     document_ids: tuple[str, ...] = ()
     document_counts: Mapping[str, int] = field(default_factory=dict)  # by kind
+    shared_ids: tuple[str, ...] = ()  # contexts, claims, handoffs and shown sessions of one's own
+    shared_counts: Mapping[str, int] = field(default_factory=dict)
     session_ids: tuple[str, ...] = ()  # with it in their scratchpad, name or context sets
     session_count: int = 0
 
     @property
     def is_empty(self) -> bool:
         counts = (self.event_count, self.memory_count, self.session_count)
-        return not (any(counts) or self.document_counts)
+        return not (any(counts) or self.document_counts or self.shared_counts)
 
 
 @dataclass
@@ -85,11 +87,13 @@ class Erased:
     events: int = 0
     memories: int = 0
     documents: int = 0
+    shared: int = 0
     sessions: int = 0
 
     @property
     def is_anything(self) -> bool:
-        return bool(self.events or self.memories or self.documents or self.sessions)
+        counts = (self.events, self.memories, self.documents, self.shared, self.sessions)
+        return any(counts)
 
     def describe(self) -> str:
         parts: list[str] = []
@@ -99,6 +103,8 @@ class Erased:
             parts.append(count_memories(self.memories))
         if self.documents:
             parts.append(plural(self.documents, "document"))
+        if self.shared:
+            parts.append(f"{self.shared:,} of what was published, claimed or handed over")
         if self.sessions:
             parts.append(f"the own texts of {plural(self.sessions, 'session')}")
         return f"Erased {', '.join(parts)}"
@@ -131,6 +137,11 @@ async def find_erasable(scope: Scope, wanted: ToForget) -> Erasable:
     async for entry_id, kind in _read_documents(scope, wanted, named):
         documents.add(entry_id, entry_id)
         kinds[kind] += 1
+    shared: _First[str] = _First()
+    shared_kinds: Counter[str] = Counter()
+    async for entry_id, kind in _read_shared(scope, wanted, named):
+        shared.add(entry_id, entry_id)
+        shared_kinds[kind] += 1
     sessions: _First[str] = _First()
     async for session_id in _read_sessions(scope, wanted):
         sessions.add(session_id, session_id)
@@ -143,6 +154,8 @@ async def find_erasable(scope: Scope, wanted: ToForget) -> Erasable:
         memory_count=memories.count,
         document_ids=tuple(documents.ids),
         document_counts=kinds,
+        shared_ids=tuple(shared.ids),
+        shared_counts=shared_kinds,
         session_ids=tuple(sessions.ids),
         session_count=sessions.count,
     )
@@ -190,12 +203,17 @@ async def _erase(scope: Scope, wanted: ToForget, done: Erased) -> None:
     async for entry_id, _ in _read_documents(scope, wanted, named):
         await scope.journal.erase(entry_id)
         done.documents += 1
+    async for entry_id, kind in _read_shared(scope, wanted, named):
+        await scope.own_team.forget_words(entry_id, kind)
+        done.shared += 1
+    await scope.database.scrub()
     async for session_id in _read_sessions(scope, wanted):
         await scope.sessions.forget_text(session_id, wanted.match or "")
         done.sessions += 1
     if wanted.session_id is not None:
         done.events += await scope.sessions.forget_session(wanted.session_id)
         done.sessions += 1
+        await scope.own_team.store.erase_words(wanted.session_id)  # what is shown of it
 
 
 async def find_remains(app: App, wanted: ToForget, worktree: str) -> Remains:
@@ -232,24 +250,31 @@ class _First(Generic[T]):
 class _NamedIds:
     memories: tuple[Memory, ...]
     documents: tuple[tuple[str, str], ...]
+    shared: tuple[tuple[str, str], ...]
     event_ids: tuple[str, ...]
 
 
 async def _sort_ids(scope: Scope, wanted: ToForget) -> _NamedIds:
-    """An id is that of a memory, of a document or, where it is neither, of an event."""
+    """An id is that of a memory, of a document, of something published, claimed or handed over or,
+    where it is none of them, of an event.
+    """
     memories: list[Memory] = []
     documents: list[tuple[str, str]] = []
+    shared: list[tuple[str, str]] = []
     event_ids: list[str] = []
     for entry_id in dict.fromkeys(wanted.ids):
         memory = await scope.memories.find_memory(entry_id)
         kind = await _find_kind(scope, entry_id)
+        words = await scope.own_team.find_words(entry_id)
         if memory is not None:
             memories.append(memory)
         if kind is not None:
             documents.append((entry_id, kind))
-        if memory is None and kind is None:
+        if words is not None and words[1]:
+            shared.append((entry_id, words[0]))
+        if memory is None and kind is None and words is None:
             event_ids.append(entry_id)
-    return _NamedIds(tuple(memories), tuple(documents), tuple(event_ids))
+    return _NamedIds(tuple(memories), tuple(documents), tuple(shared), tuple(event_ids))
 
 
 async def _find_kind(scope: Scope, entry_id: str) -> str | None:
@@ -293,6 +318,17 @@ async def _read_documents(
     if wanted.match is not None:
         async for document in scope.journal.read_with_text(wanted.match):
             yield document
+
+
+async def _read_shared(
+    scope: Scope, wanted: ToForget, named: _NamedIds
+) -> AsyncIterator[tuple[str, str]]:
+    """What this store has of what was published, claimed, handed over or shown, as (id, kind)."""
+    for entry in named.shared:
+        yield entry
+    if wanted.match is not None:
+        async for entry in scope.own_team.read_words_with_text(wanted.match):
+            yield entry
 
 
 async def _read_sessions(scope: Scope, wanted: ToForget) -> AsyncIterator[str]:

@@ -35,6 +35,7 @@ class Prunable:
     contexts: int = 0
     claims: int = 0
     handoffs: int = 0
+    presences: int = 0  # of sessions, with their paths and branches
 
     def to_dict(self) -> dict[str, int]:
         return asdict(self)
@@ -58,10 +59,11 @@ async def back_up(settings: Settings, target: Path) -> None:
 
 
 async def find_prunable(app: App, before: datetime) -> Prunable:
-    """How much of the whole workspace there is to empty."""
+    """How much of the whole workspace there is to empty now."""
+    until = min(before, clock.now())
     found = Prunable()
     async for scope in _each_developer(app):
-        found += await _count(scope, before)
+        found += await _count(scope, until)
     return found
 
 
@@ -87,9 +89,9 @@ async def _each_developer(app: App) -> AsyncIterator[Scope]:
 
 async def _count(scope: Scope, before: datetime) -> Prunable:
     sessions = [each async for each in scope.sessions.read_sessions_to_prune(before)]
-    contexts, claims, handoffs = await scope.own_team.store.count_ended(clock.to_text(before))
+    ended = await scope.own_team.store.count_ended(clock.to_text(before))
     receipts = await scope.journal.count_receipts(before)
-    return Prunable(len(sessions), receipts, contexts, claims, handoffs)
+    return Prunable(len(sessions), receipts, *ended)
 
 
 async def _empty(scope: Scope, before: datetime, found: Prunable) -> None:

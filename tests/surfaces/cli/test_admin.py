@@ -1,7 +1,13 @@
 """`holdfast admin workspace|developer|token`: who may come in, as the owner of the store says."""
 
+import asyncio
+from collections.abc import Sequence
+
 import pytest
 
+from holdfast.app import App
+from holdfast.ground.settings import hide_password, load_settings, owner_of
+from holdfast.identity.service import IdentityService
 from tests.rig.commands import Call
 
 
@@ -26,8 +32,26 @@ def test_a_workspace_is_added_once(cli: Call, workspace: str):
 
     first, again = (cli("admin", "workspace", "add", slug, "--json").document for _ in range(2))
 
-    assert first == {"workspace": slug, "is_new": True}
-    assert again == {"workspace": slug, "is_new": False}
+    assert [document["workspace"] for document in (first, again)] == [slug, slug]
+    assert [document["is_new"] for document in (first, again)] == [True, False]
+
+
+def test_what_writes_says_in_which_store_and_no_password(cli: Call, team: str, store: str):
+    """It may be another than was meant, where the settings of the server were forgotten."""
+    made = cli("admin", "token", "add", "ana", "--json").document
+    calls = [
+        cli("admin", "workspace", "add", f"{team}.acme"),
+        cli("admin", "workspace", "add", f"{team}.acme"),
+        cli("admin", "developer", "add", "cy"),
+        cli("admin", "developer", "set", "cy", "--visibility", "private"),
+        cli("admin", "token", "add", "cy"),
+        cli("admin", "token", "revoke", made["id"]),
+    ]
+
+    for call in calls:
+        assert hide_password(store) in call.out + call.err
+        assert store not in call.out + call.err or store == hide_password(store)
+    assert made["database"] == hide_password(store)
 
 
 @pytest.mark.parametrize("slug", ["", "A", "a b", "-a", "a" * 64, "a/b", "ä"])
@@ -106,6 +130,7 @@ def test_a_token_needs_a_developer(cli: Call, team: str, handle: str):
     refused = cli("admin", "token", "add", handle, "--json")
 
     assert (refused.code, refused.document["code"]) == (3, "developer_not_found")
+    assert refused.document["next_actions"] == [f"holdfast admin developer add {handle}"]
 
 
 def test_a_revoked_token_stays_listed_as_that(cli: Call, team: str):
@@ -150,3 +175,30 @@ def test_the_workspace_of_the_settings_is_the_one_that_is_administered(
 
     assert cli("admin", "token", "revoke", made["id"]).code == 3
     assert cli("admin", "token", "list", "ana").code == 3
+
+
+async def let_in(workspace: str, machines: Sequence[str]) -> str:
+    """By logins that the only token of ana grants."""
+    async with App(load_settings()) as app:
+        identity = IdentityService(app.database, owner=owner_of(workspace, "ana"))
+        [first] = await identity.list_tokens()
+        for machine in machines:
+            login = await identity.begin_login("holdfast", machine)
+            await identity.approve_login(login.user_code, first)
+            await identity.redeem_login(login.device_code)
+    return first.id
+
+
+def test_tokens_of_two_laptops_are_told_apart(cli: Call, team: str):
+    """Each names the machine that asked, and what granted it."""
+    cli("admin", "token", "add", "ana", "--agent", "first-login")
+    first = asyncio.run(let_in(team, ["anas-laptop", "anas-desktop"]))
+
+    lines = cli("admin", "token", "list", "ana").out.splitlines()
+
+    assert [line.split("  ")[2] for line in lines] == [
+        "holdfast on anas-desktop",
+        "holdfast on anas-laptop",
+        "first-login",
+    ]
+    assert [f"granted by {first}" in line for line in lines] == [True, True, False]

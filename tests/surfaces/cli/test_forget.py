@@ -111,11 +111,45 @@ def test_events_are_erased_by_a_piece_of_text(cli: Call, secret: dict[str, str])
         "event_ids": [secret["key sk-4711"]],
         "memory_ids": [],
         "document_ids": [],
+        "shared_ids": [],
         "session_ids": [],
         "backups": [],
         "elsewhere": [],
     }
     assert contents(cli) == ["harmless", ""]
+
+
+def test_what_was_published_and_claimed_is_shown_and_erased_too(cli: Call):
+    publish = ("team", "publish", "--title", "the sk-4711 work", "--summary", "s", "--yes")
+    context = cli(*publish, "--json").document["context"]["id"]
+    claim = cli("team", "claim", "a.py", "--reason", "for sk-4711", "--json").document["claim"][
+        "id"
+    ]
+
+    looked = cli("forget", "--match", "sk-4711", "--dry-run")
+    by_id = cli("forget", context, "--yes")
+    by_text = cli("forget", "--match", "sk-4711", "--yes")
+    again = cli("forget", context, claim, "--yes")
+
+    assert looked.out.splitlines()[1:3] == ["1 published context", "1 claim"]
+    assert by_id.out.startswith("Erased 1 published context.")
+    assert by_text.out.startswith("Erased 1 claim.")
+    assert (again.code, again.out) == (
+        0,
+        "Nothing to erase: nothing that is stored here matches.\n",
+    )
+    assert "sk-4711" not in cli("admin", "audit").out + cli("team", "state").out
+
+
+def test_what_a_server_has_is_not_erased_and_a_note_says_how(
+    cli: Call, secret: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOLDFAST_SERVER", "https://127.0.0.1:1")
+
+    answer = cli("forget", "--match", "sk-4711", "--dry-run")
+
+    assert answer.code == 0
+    assert "What was sent to the team's server is not erased by this." in answer.err
 
 
 def test_a_whole_session_is_erased(cli: Call, secret: dict[str, str]):
@@ -209,10 +243,7 @@ def test_with_nothing_to_erase_no_question_is_asked_and_the_exit_code_is_0(
     answer = cli("forget", "--match", "nowhere to be found", *options)
 
     assert (answer.code, answer.err) == (0, "")
-    assert (
-        answer.out
-        == "Nothing to erase: no event, memory, document or session that is stored matches.\n"
-    )
+    assert answer.out == "Nothing to erase: nothing that is stored here matches.\n"
 
 
 def test_erasing_again_finds_nothing_left(cli: Call, secret: dict[str, str]):
@@ -413,8 +444,8 @@ def test_forget_needs_to_know_what(cli: Call):
 
     assert (answer.code, answer.document["code"]) == (2, "usage")
     assert answer.document["message"].startswith(
-        "Say what to forget: ids of events, memories or documents, --session or --match, "
-        "one of the three"
+        "Say what to forget: ids of events, memories, documents, contexts, claims or handoffs, "
+        "--session or --match, one of the three"
     )
 
 

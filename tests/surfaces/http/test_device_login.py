@@ -100,7 +100,10 @@ async def test_an_agent_gets_a_token_after_a_person_said_yes(served: Served, pat
     assert granted["scopes"] == ["context:read", "context:publish", "events:write"]
     joined = await served.open(granted["token"])
     me = (await joined.get("/api/me")).json()
-    assert (me["developer"]["handle"], me["token"]["agent"]) == ("ana", "codex")
+    assert (me["developer"]["handle"], me["token"]["agent"]) == (
+        "ana",
+        "codex on ana-laptop",
+    )
     assert is_problem(await redeem(agent, begun), 400, "expired_token")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from holdfast.errors import Action
 
 COMMANDS = {
+    "admin.developer.add": ("holdfast admin developer add {handle}", "{} adds them."),
     "admin.token.list": ("holdfast admin token list HANDLE", "{} shows the ids."),
     "admin.workspace.add": ("holdfast admin workspace add {workspace}", "{} adds it."),
     "bundle.show": ("holdfast bundle show", "{} builds a bundle and its receipt."),

@@ -26,8 +26,9 @@ from holdfast.team.model import PRIVATE, PUBLIC, VISIBILITIES, Developer
 from holdfast.usecases import administration, operation
 from holdfast.usecases.operation import Prunable
 
-ONLY_SEEN = "Those of private developers are listed by their handle."
+ONLY_SEEN = "`admin token list HANDLE` lists those of a private one"
 ONLY_OWN = "This store shows a developer only their own: {}'s"
+SECONDS_CHARS = len("2026-01-01T00:00:00")
 WAITING = "{} events wait in the spool of this machine and are not in it"
 
 
@@ -42,7 +43,7 @@ def migrate_() -> Output:
     """Bring the schema up to date, as the store's owner"""
     # Without `prints`: it stores spooled events first, and would migrate the schema unreported.
     with App() as app:
-        store = hide_password(app.settings.database)
+        store = _name_store(app)
         applied = _migrate(app)
     text = f"{store} is up to date"
     if applied:
@@ -84,8 +85,11 @@ def workspace() -> None:
 def add_workspace(app: App, slug: str) -> Output:
     """Make a workspace known to this store"""
     is_new = app.run(administration.add_workspace(app, slug))
-    text = f"Added workspace {slug}" if is_new else f"Workspace {slug} was added before"
-    return Output({"workspace": slug, "is_new": is_new}, text)
+    store = _name_store(app)
+    text = f"Workspace {slug} was added to {store} before"
+    if is_new:
+        text = f"Added workspace {slug} to {store}"
+    return Output({"workspace": slug, "is_new": is_new, "database": store}, text)
 
 
 @command.group("developer", cls=Group)
@@ -129,10 +133,10 @@ def token() -> None:
 def add_token(app: App, handle: str, agent: str, scopes: tuple[str, ...]) -> Output:
     """Make a token for a developer and print it once"""
     made = app.run(administration.add_token(app, handle, agent, scopes))
-    data = {**made.token.to_dict(), "token": made.text}
-    known = made.token
+    known, store = made.token, _name_store(app)
+    data = {**known.to_dict(), "token": made.text, "database": store}
     aside = f"{known.id} of {known.handle}, for {known.agent}: {', '.join(known.scopes)}"
-    return Output(data, made.text, aside=f"{aside}. It is shown only now.")
+    return Output(data, made.text, aside=f"{aside}. It is in {store}, and is shown only now.")
 
 
 @token.command("list")
@@ -152,14 +156,21 @@ def list_tokens(app: App, handle: str | None) -> Output:
 def revoke_token(app: App, token_id: str) -> Output:
     """End a token, and all that it has granted"""
     revoked = app.run(administration.revoke_token(app, token_id))
-    text = f"Revoked {revoked.id} of {revoked.handle} ({revoked.agent})"
-    return Output(revoked.to_dict(), text)
+    store = _name_store(app)
+    text = f"Revoked {revoked.id} of {revoked.handle} ({revoked.agent}) in {store}"
+    return Output({**revoked.to_dict(), "database": store}, text)
 
 
 def _describe_developer(app: App, found: Developer, verb: str) -> Output:
-    text = f"{verb} {found.handle} in {app.settings.workspace}: {found.visibility}"
-    data = {**found.person.to_dict(), "visibility": found.visibility}
+    store = _name_store(app)
+    text = f"{verb} {found.handle} in {app.settings.workspace} of {store}: {found.visibility}"
+    data = {**found.person.to_dict(), "visibility": found.visibility, "database": store}
     return Output(data, text)
+
+
+def _name_store(app: App) -> str:
+    """Where a command has written: the settings may name another store than was meant."""
+    return hide_password(app.settings.database)
 
 
 def _describe_token(known: Token) -> str:
@@ -168,6 +179,8 @@ def _describe_token(known: Token) -> str:
         used = f"used {_as_day(known.last_used_at)}"
     parts = [known.id, known.handle, known.agent, " ".join(known.scopes)]
     parts += [f"made {_as_day(known.created_at)}", used]
+    if known.granted_by is not None:
+        parts.append(f"granted by {known.granted_by}")
     if known.expires_at is not None:
         parts.append(f"ends {_as_day(known.expires_at)}")
     if known.revoked_at is not None:
@@ -193,7 +206,7 @@ def backup_(file: Path) -> Output:
         app.run_unopened(operation.back_up(app.settings, file.absolute()))
         size = file.stat().st_size
         waiting = _count_waiting(app)
-        store = hide_password(app.settings.database)
+        store = _name_store(app)
     data = {
         "file": str(file.absolute()),
         "database": store,
@@ -237,6 +250,7 @@ def _describe_pruned(
     app: App, before: datetime, counts: Prunable, verb: str, *, dry_run: bool
 ) -> Output:
     data = {
+        "database": _name_store(app),
         "workspace": app.settings.workspace,
         "before": clock.to_text(before),
         "dry_run": dry_run,
@@ -252,11 +266,12 @@ def _describe_pruned(
 
 def _describe_prunable(app: App, counts: Prunable, verb: str) -> str:
     parts = [plural(count, name.removesuffix("s")) for name, count in counts.to_dict().items()]
-    return f"{verb} in {app.settings.workspace}: the contents of {', '.join(parts)}"
+    place = f"{app.settings.workspace} of {_name_store(app)}"
+    return f"{verb} in {place}: the contents of {', '.join(parts)}"
 
 
 def _as_time(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%dT%H:%M:%S}"
+    return clock.to_text(moment)[:SECONDS_CHARS]
 
 
 def _count_waiting(app: App) -> int:

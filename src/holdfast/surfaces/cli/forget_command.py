@@ -20,12 +20,20 @@ from holdfast.surfaces.cli.running import Command, Output, find_session_id, here
 from holdfast.usecases import forget
 from holdfast.usecases.forget import Erasable, Erased, Remains, ToForget
 
-NOTHING = "Nothing to erase: no event, memory, document or session that is stored matches."
+NOTHING = "Nothing to erase: nothing that is stored here matches."
+AT_SERVER = (
+    "What was sent to the team's server is not erased by this. `holdfast team revoke ID` and "
+    "`holdfast team release ID` end it there; its operator erases it, with forget or prune."
+)
 DOCUMENT_NAMES = {
     "repo_context": "saved context",
     "proof": "proof",
     "receipt": "receipt",
     "round": "round step",
+    "context": "published context",
+    "claim": "claim",
+    "handoff": "handoff",
+    "presence": "shown session",
 }
 LABELS_STAY = (
     "The session's chatmode, user, workflow, skill, branch and working tree stay: "
@@ -57,15 +65,15 @@ def command(
     given = [bool(event_ids), session_id is not None, match is not None]
     if sum(given) != 1:
         raise click.UsageError(
-            "Say what to forget: ids of events, memories or documents, --session or --match, "
-            "one of the three"
+            "Say what to forget: ids of events, memories, documents, contexts, claims or handoffs, "
+            "--session or --match, one of the three"
         )
     session = find_session_id(app, session_id)
     wanted = ToForget(event_ids, session, match)
     found = app.run(forget.find_erasable(app.scope, wanted))
     if dry_run:
         remains = app.run(forget.find_remains(app, wanted, here()))
-        return _make_output(wanted, found, remains, erased=None, held=[])
+        return _make_output(app, wanted, found, remains, erased=None, held=[])
     if not yes and (session or not found.is_empty):
         _ask(wanted, found)
     held = app.run(forget.erase_messages(app, wanted, here()))
@@ -73,7 +81,7 @@ def command(
     forget.clear_notices(app)
     # Only now: while the question was open, the session may have been resumed.
     remains = app.run(forget.find_remains(app, wanted, here()))
-    return _make_output(wanted, found, remains, erased=erased, held=held)
+    return _make_output(app, wanted, found, remains, erased=erased, held=held)
 
 
 def _ask(wanted: ToForget, found: Erasable) -> None:
@@ -115,12 +123,13 @@ def _describe_found(found: Erasable, session_id: str | None) -> str:
 
 
 def _count_documents(found: Erasable) -> list[str]:
-    counts = found.document_counts
+    counts = {**found.document_counts, **found.shared_counts}
     present = [kind for kind in DOCUMENT_NAMES if kind in counts]
     return [plural(counts[kind], DOCUMENT_NAMES[kind]) for kind in present]
 
 
 def _make_output(
+    app: App,
     wanted: ToForget,
     found: Erasable,
     remains: Remains,
@@ -135,6 +144,7 @@ def _make_output(
         "event_ids": list(found.event_ids),
         "memory_ids": list(found.memory_ids),
         "document_ids": list(found.document_ids),
+        "shared_ids": list(found.shared_ids),
         "session_ids": list(found.session_ids),
         "backups": list(remains.backups),
         "elsewhere": [*remains.sessions, *remains.files, *held],
@@ -144,6 +154,8 @@ def _make_output(
         f"`holdfast forget --session {session_id}`"
         for session_id in remains.sessions
     ]
+    if app.has_server:
+        warnings.append(AT_SERVER)
     lines = _describe_result(wanted, found, remains, erased)
     if held:
         lines += ["Erased from these files too; git may still hold what they were:"]

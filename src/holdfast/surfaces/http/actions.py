@@ -14,6 +14,7 @@ from holdfast.errors import Action
 
 ASK = "ask the person who runs this server to "
 ROUTES = {
+    "admin.developer.add": None,
     "admin.token.list": ASK + "run `holdfast admin token list HANDLE`",
     "admin.workspace.add": None,
     "bundle.show": "GET /api/bundle",

@@ -30,7 +30,7 @@ from holdfast.identity.scopes import ADMIN, PUBLISH, READ, USUAL_SCOPES, WRITE, 
 from holdfast.surfaces.http.device import PAGE
 from holdfast.surfaces.http.forms import make_page, read_form
 from holdfast.surfaces.http.login import Tries
-from holdfast.surfaces.http.principal import Principal, get_principal
+from holdfast.surfaces.http.principal import Principal, get_principal, hide_from
 from holdfast.surfaces.http.scopes import ScopedRoute, require_scope
 from holdfast.team.errors import DeveloperNotFoundError
 
@@ -89,7 +89,7 @@ async def show_login_page(
     try:
         login = await _find_login(sent, user_code)
     except HoldfastError as error:
-        return _ask_for_code(error)
+        return _ask_again(sent, error)
     return _show_login(get_principal(sent), login, user_code)
 
 
@@ -105,17 +105,19 @@ async def decide_login(sent: Request) -> Response:
         app = await _choose_developer(sent, form.get("developer"))
         title, sentence = await _decide(sent, app, user_code, decision)
     except HoldfastError as error:
-        return _ask_for_code(error)
+        return _ask_again(sent, error)
     agent, machine = html.escape(login.agent), html.escape(login.machine)
     told = sentence.format(agent=agent, machine=machine)
     return make_page(title, DECIDED.format(sentence=told))
 
 
-def _ask_for_code(error: HoldfastError | None = None) -> Response:
-    if error is None:
-        return make_page(ASK_TITLE, ASK.format(problem=""))
-    problem = PROBLEM.format(problem=html.escape(error.message))
-    return make_page(ASK_TITLE, ASK.format(problem=problem), error.http_status)
+def _ask_for_code(problem: str = "", status: int = 200) -> Response:
+    return make_page(ASK_TITLE, ASK.format(problem=problem), status)
+
+
+def _ask_again(sent: Request, error: HoldfastError) -> Response:
+    problem = PROBLEM.format(problem=html.escape(hide_from(sent, error).message))
+    return _ask_for_code(problem, error.http_status)
 
 
 async def _decide(sent: Request, app: App, user_code: str, decision: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -26,7 +27,7 @@ from holdfast.surfaces.http.device_page import find_user_code
 from holdfast.surfaces.http.errors import ForeignRequestError, UnauthorizedError
 from holdfast.surfaces.http.login import cookie_name, is_for_team, login_page
 from holdfast.surfaces.http.metrics import Metrics
-from holdfast.surfaces.http.principal import Principal, Principals
+from holdfast.surfaces.http.principal import Principal, Principals, hide_from
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 STATIC = "/static/"
@@ -133,7 +134,7 @@ class Guard:
             answer.headers["WWW-Authenticate"] = metadata.make_challenge(self.site.find_url(scope))
             await answer(scope, receive, send)
         except HoldfastError as error:
-            problem = problems.describe_error(error)
+            problem = problems.describe_error(hide_from(HTTPConnection(scope), error))
             await problem(scope, receive, send)
         except Exception as error:  # its message may hold private text: not shown, not logged
             self.log("http_bug", type=type(error).__name__)

@@ -11,6 +11,7 @@ import asyncio
 from typing import Any
 
 from fastapi import APIRouter
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from holdfast.app import App
@@ -24,6 +25,7 @@ from holdfast.storage.health import check_health
 from holdfast.surfaces.http import models, problems
 from holdfast.surfaces.http.errors import EventsDroppedError, EventsLostError
 from holdfast.surfaces.http.here import Here
+from holdfast.surfaces.http.principal import hide_from
 from holdfast.surfaces.http.scopes import ScopedRoute
 
 HEALTH_SECONDS = 3.0
@@ -34,12 +36,13 @@ _given_up: set[asyncio.Task[Accounting]] = set()  # the loop itself would not ke
 
 
 @router.get("/api/health", responses={200: {"model": models.Health}})
-async def get_health(app: Here) -> Response:
+async def get_health(request: Request, app: Here) -> Response:
     """Whether the store works: it is written and read for each answer, and counted"""
     try:
         accounts = await examine(app)
     except HoldfastError as error:
-        return problems.describe_error(error, status=503, **describe_waiting(app))
+        shown = hide_from(request, error)
+        return problems.describe_error(shown, status=503, **describe_waiting(app))
     except (
         Exception
     ) as error:  # damage has many faces, and each of them is an answer to this question

@@ -88,6 +88,7 @@ class LateMcp:
             body_bytes=MAX_BYTES,
             exists=self.seen.exists,
             folder=self.app.served_worktree,
+            hides_places=not self.app.has_own_file,
         )
 
     def _make_elsewhere(self) -> McpOverHttp:

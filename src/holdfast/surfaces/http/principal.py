@@ -10,6 +10,7 @@ from __future__ import annotations
 from starlette.requests import HTTPConnection
 
 from holdfast.app import App
+from holdfast.errors import HoldfastError, hide_place
 from holdfast.ground.frozen import dataclass
 from holdfast.ground.settings import owner_of
 from holdfast.identity.model import Token
@@ -81,3 +82,15 @@ def get_principal(connection: HTTPConnection) -> Principal:
     """The guard has put it there; what is public has none."""
     principal: Principal = connection.state.principal
     return principal
+
+
+def hide_from(connection: HTTPConnection, error: HoldfastError) -> HoldfastError:
+    """What this caller may read of it: only the developer of this machine where a file on it is
+    the store is told of places on it.
+    """
+    principal: Principal | None = getattr(connection.state, "principal", None)
+    if principal is not None and principal.app.has_own_file:
+        return error
+    hidden = hide_place(error)
+    assert isinstance(hidden, HoldfastError)
+    return hidden

@@ -14,9 +14,10 @@ from fastapi.routing import APIRoute
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
+from holdfast.errors import HoldfastError
 from holdfast.identity.errors import InsufficientScopeError
 from holdfast.identity.scopes import PUBLISH, READ, WRITE
-from holdfast.surfaces.http.principal import get_principal
+from holdfast.surfaces.http.principal import get_principal, hide_from
 
 ANY = None
 CHANGES = {
@@ -66,7 +67,10 @@ class ScopedRoute(APIRoute):
         async def handle_allowed(request: Request) -> Response:
             if needed is not ANY:
                 require_scope(request, needed)
-            return await handle(request)
+            try:
+                return await handle(request)
+            except HoldfastError as error:
+                raise hide_from(request, error) from None
 
         return handle_allowed
 

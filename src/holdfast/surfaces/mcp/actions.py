@@ -17,6 +17,7 @@ PROVE = (
     'evidence=["proof:ID"] supports a claim'
 )
 CALLS = {
+    "admin.developer.add": None,
     "admin.token.list": None,
     "admin.workspace.add": None,
     "bundle.show": "repo_context operation=bundle",

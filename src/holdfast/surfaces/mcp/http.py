@@ -48,13 +48,20 @@ class McpOverHttp:
         exists: Callable[[str], bool] = assume_exists,
         folder: str | None = None,
         check_scope: CheckScope | None = None,
+        hides_places: bool = True,
     ):
         """`folder` is the checkout that the server was started for, if it is one person's;
         `check_scope` raises where a request may not do what it asks for.
         """
         self.principal_of = principal_of
         self._manager = StreamableHTTPSessionManager(
-            make_server(app_for, folder=folder, exists=exists, check_scope=check_scope),
+            make_server(
+                app_for,
+                folder=folder,
+                exists=exists,
+                check_scope=check_scope,
+                hides_places=hides_places,
+            ),
             # no tool speaks before it answers, so a stream would carry one message
             json_response=True,
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),

@@ -66,15 +66,17 @@ def make_server(
     exists: Callable[[str], bool] = assume_exists,
     is_exchange_on: IsOn | None = None,
     check_scope: CheckScope | None = None,
+    hides_places: bool = False,
 ) -> Server[Any]:
     """Make a server. `environment`, `folder` and `process` are those of a client on this machine.
 
     `exists` tells which files are gone, as far as the caller may know. `is_exchange_on` is for a
-    server that finds it out without its store.
+    server that finds it out without its store. `hides_places` where callers are on other machines.
     """
     handler = CallHandler(app_for, environment, folder, process or ServerProcess(), exists)
     handler.is_on = is_exchange_on or handler.is_on
     handler.check_scope = check_scope or handler.check_scope
+    handler.hides_places = hides_places
     server: Server[Any] = Server(
         "holdfast",
         version=__version__,
@@ -123,6 +125,7 @@ class CallHandler:
         self.starting = anyio.Lock()
         self.is_on: IsOn = self._ask_store
         self.check_scope: CheckScope = _allow_everything
+        self.hides_places = False
 
     async def _ask_store(self, request: Any) -> bool:
         """No list fails because of it: what cannot be found out is not offered."""
@@ -182,7 +185,7 @@ class CallHandler:
             session_id = prompts.find_session_argument(given)
             text = await self._write_prompt(context, params.name, session_id)
         except Exception as error:
-            raise _as_protocol_error(error) from None
+            raise _as_protocol_error(error, self._refuse(error)) from None
         content = types.TextContent(type="text", text=text)
         message = types.PromptMessage(role="user", content=content)
         return types.GetPromptResult(messages=[message])
@@ -217,7 +220,7 @@ class CallHandler:
             else:
                 text = await resources.read(app, caller, uri)
         except Exception as error:
-            raise _as_protocol_error(error, uri=uri) from None
+            raise _as_protocol_error(error, self._refuse(error), uri=uri) from None
         contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[contents])
 
@@ -243,15 +246,20 @@ class CallHandler:
 
     async def _run_tool(self, tool: Tool, context: Context, given: Mapping[str, Any]) -> Answer:
         """Parse, one verb, format; an error on the way is an answer too."""
-        from holdfast.surfaces.mcp.answer import make_refusal
-
         try:
             operation, call = await self._prepare(tool, context, given)
             return await operation.run(call)
         except Exception as error:
-            refused = make_refusal(error)
-            _report_bug(refused)
-            return refused
+            return self._refuse(error)
+
+    def _refuse(self, error: Exception) -> Answer:
+        from holdfast.errors import hide_place
+        from holdfast.surfaces.mcp.answer import make_refusal
+
+        refused = make_refusal(hide_place(error) if self.hides_places else error)
+        if refused.code == "bug":  # only a place in our code: nothing that a caller sent is printed
+            print(f"holdfast mcp: {refused.message}", file=sys.stderr, flush=True)
+        return refused
 
     async def _prepare(
         self, tool: Tool, context: Context, given: Mapping[str, Any]
@@ -431,12 +439,9 @@ async def _list_resource_templates(
     return types.ListResourceTemplatesResult(resource_templates=[bundle, conversation])
 
 
-def _as_protocol_error(error: Exception, **about: str) -> MCPError:
+def _as_protocol_error(error: Exception, refused: Answer, **about: str) -> MCPError:
     from holdfast.errors import Invalid, NotFound
-    from holdfast.surfaces.mcp.answer import make_refusal
 
-    refused = make_refusal(error)
-    _report_bug(refused)
     code = types.INTERNAL_ERROR
     if isinstance(error, Invalid | NotFound):
         code = types.INVALID_PARAMS
@@ -445,9 +450,3 @@ def _as_protocol_error(error: Exception, **about: str) -> MCPError:
 
 def _allow_everything(request: object, scope: str) -> None:
     """A server over pipes acts for the person who started it."""
-
-
-def _report_bug(refused: Answer) -> None:
-    """Only a place in our code: nothing that a caller sent is printed."""
-    if refused.code == "bug":
-        print(f"holdfast mcp: {refused.message}", file=sys.stderr, flush=True)

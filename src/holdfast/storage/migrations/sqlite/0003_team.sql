@@ -273,7 +273,7 @@ begin
     update reservations set released_at = new.ended_at
     where workspace_id = new.workspace_id and developer_id = new.developer_id and session_id = new.id
       and released_at is null and session_id is not null;
-    update presence set ended_at = new.ended_at
+    update presence set ended_at = new.ended_at, paths = '[]', branch = null
     where workspace_id = new.workspace_id and developer_id = new.developer_id and session_id = new.id and ended_at is null;
 end;
 

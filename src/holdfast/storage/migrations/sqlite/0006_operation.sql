@@ -1,6 +1,7 @@
 -- Retention on demand.
 
--- The audit rows, and what allows it: what of a developer ended before this may be emptied.
+-- The audit rows, and what allows it: what of a developer ended before this may be emptied, or what a row names as forgotten,
+-- once it has ended; a handoff that was accepted before its end too, which is the recipient's.
 create table prunings (
     workspace_id text not null,
     developer_id text not null,
@@ -52,11 +53,13 @@ when new.erased_at is not old.erased_at and not (
      is (old.rowid, old.workspace_id, old.id, old.developer_id, old.session_id, old.repo, old.branch, old.published_at,
          old.expires_at, old.superseded_by, old.revoked_at)
     and exists (select 1 from prunings p
+                join (select min(old.expires_at, coalesce(old.revoked_at, old.expires_at),
+                                 coalesce((select published_at from session_contexts
+                                           where workspace_id = old.workspace_id and id = old.superseded_by),
+                                          old.expires_at)) as at) ended
                 where p.workspace_id = old.workspace_id and p.developer_id = old.developer_id
-                  and p.before_at > min(old.expires_at, coalesce(old.revoked_at, old.expires_at),
-                                        coalesce((select published_at from session_contexts
-                                                  where workspace_id = old.workspace_id and id = old.superseded_by),
-                                                 old.expires_at)))
+                  and (p.before_at > ended.at
+                       or (json_extract(p.found, '$.forgotten') = old.id and p.created_at >= ended.at)))
 )
 begin select raise(abort, 'session_contexts keep what they say'); end;
 
@@ -78,8 +81,10 @@ when new.erased_at is not old.erased_at and not (
      is (old.rowid, old.workspace_id, old.id, old.developer_id, old.session_id, old.repo, old.branch, old.reserved_at,
          old.expires_at, old.released_at)
     and exists (select 1 from prunings p
+                join (select min(old.expires_at, coalesce(old.released_at, old.expires_at)) as at) ended
                 where p.workspace_id = old.workspace_id and p.developer_id = old.developer_id
-                  and p.before_at > min(old.expires_at, coalesce(old.released_at, old.expires_at)))
+                  and (p.before_at > ended.at
+                       or (json_extract(p.found, '$.forgotten') = old.id and p.created_at >= ended.at)))
 )
 begin select raise(abort, 'reservations are only released'); end;
 
@@ -104,9 +109,12 @@ when new.erased_at is not old.erased_at and not (
      is (old.rowid, old.workspace_id, old.id, old.developer_id, old.to_developer_id, old.claim_id, old.repo, old.branch,
          old.status, old.offered_at, old.expires_at, old.answered_at, old.completed_at, old.taken_claim_id)
     and exists (select 1 from prunings p
+                join (select min(old.expires_at, coalesce(old.completed_at, old.expires_at),
+                                 iif(old.status in ('declined', 'cancelled'),
+                                     coalesce(old.answered_at, old.expires_at), old.expires_at)) as at) ended
                 where p.workspace_id = old.workspace_id and p.developer_id = old.developer_id
-                  and p.before_at > min(old.expires_at, coalesce(old.completed_at, old.expires_at),
-                                        iif(old.status in ('declined', 'cancelled'),
-                                            coalesce(old.answered_at, old.expires_at), old.expires_at)))
+                  and (p.before_at > ended.at
+                       or (json_extract(p.found, '$.forgotten') in (old.id, old.claim_id)
+                           and (p.created_at >= ended.at or old.status = 'accepted'))))
 )
 begin select raise(abort, 'handoffs go forward only'); end;
