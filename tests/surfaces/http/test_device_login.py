@@ -83,7 +83,12 @@ async def test_an_agent_gets_a_token_after_a_person_said_yes(served: Served, pat
     form = {"token": made.text, "user_code": begun["user_code"]}
     entered = await browser.post("/login", data=form, headers=FORM)
     shown = await browser.get(entered.headers["location"], headers=PAGE)
-    for word in ("codex", "ana-laptop", begun["user_code"], "<b>ana</b>"):
+    for word in (
+        "codex",
+        "ana-laptop",
+        begun["user_code"],
+        "<h1>A laptop wants to act as ana</h1>",
+    ):
         assert word in shown.text
     assert "Approved" in (await decide(browser, begun)).text
 
@@ -175,6 +180,34 @@ async def test_what_is_granted_has_no_more_than_its_approver_and_ends_with_its_t
     assert (await joined.get("/api/me")).status_code == 200
     await served.app.scope.identity.revoke_token(made.token.id)
     assert is_problem(await joined.get("/api/me"), 401, "unauthorized")
+
+
+async def test_the_page_says_in_plain_words_what_is_granted_and_no_more(served: Served):
+    """That of a developer who may only read offers nothing else; an administrator chooses for whom,
+    and Enter in that field decides nothing.
+    """
+    begun = await begin(await served.open(None))
+    page = f"/login/device?user_code={begun['user_code']}"
+    shown = {}
+    for handle, *scopes in (("ana",), ("bo", "context:read"), ("root", "admin")):
+        made = await served.add(handle, *scopes)
+        shown[handle] = (await (await log_in(served, made.text)).get(page)).text
+
+    rights = {name: re.findall(r"<li>(\w+)", text) for name, text in shown.items()}
+    assert rights == {
+        "ana": ["read", "publish", "write"],
+        "bo": ["read"],
+        "root": ["read", "publish", "write"],
+    }
+    assert "publish, reserve files, hand over and show live sessions as ana" in shown["ana"]
+    assert "wants to act as a developer of this workspace" in shown["root"]
+    for name, text in shown.items():
+        assert f"<dd>{served.app.settings.workspace}</dd>" in text
+        assert " UTC, just now</dd>" in text
+        first = re.findall(r"<button[^>]*>", text)[0]
+        assert ("disabled" in first) == (name == "root")
+        assert re.search(r'value="deny" class="quiet">Deny<.*value="approve">Approve<', text, re.S)
+        assert "style=" not in text
 
 
 # --- what must not get one ------------------------------------------------------------------------
@@ -358,8 +391,11 @@ async def test_logging_out_ends_what_the_browser_had(served: Served):
 
     answer = await browser.post("/logout", headers=FORM)
 
-    assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login?logged_out=1")
     assert not browser.cookies
+    left = (await browser.get(answer.headers["location"])).text
+    assert "You are logged out." in left
+    assert "not logged in" not in left
     again = await served.open(None, Cookie=f"{name}={cookie}")
     assert is_problem(await again.get("/api/me"), 401, "unauthorized")
     assert (await (await served.open(made.text)).get("/api/me")).status_code == 200

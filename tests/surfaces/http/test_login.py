@@ -129,11 +129,18 @@ def test_a_foreign_page_cannot_use_the_cookie(browser, server, api, headers):
 @pytest.mark.parametrize(
     "query", ["", "?code=", "?code=wrong", "?code=%00%ff", f"?code={'x' * 5000}"]
 )
-def test_without_a_good_code_there_is_a_page_that_says_what_to_do(browser, query):
+def test_without_a_good_code_there_is_a_page_that_says_what_to_do(browser, server, query):
+    """On a laptop first where its token lies, and on a server of a team who gives one."""
     answer = browser.get(f"/login{query}")
 
     assert answer.status_code == (403 if query else 200)
-    assert "Paste the token. It is in the file <code>token</code> of the data folder" in answer.text
+    on_laptop = "<p>Paste the token. It is in the file <code>token</code> of the data folder"
+    on_server = "<p>Paste the token that your administrator gave you, or that of a laptop"
+    first = on_server if server.database_url else on_laptop
+    before_form, _, _ = answer.text.partition("<form")
+    assert first in before_form
+    assert ("data folder" in before_form) == (first == on_laptop)
+    assert ("You are not logged in." in answer.text) == (not query)
     assert "serve</code> again" not in answer.text  # one is running, and another would be refused
     assert "<script" not in answer.text
     assert "style=" not in answer.text

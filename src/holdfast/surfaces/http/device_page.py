@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+from datetime import datetime
 from typing import Annotated
 from urllib.parse import parse_qs
 
@@ -25,7 +26,7 @@ from holdfast.ground.text import term_safe
 from holdfast.identity import rules
 from holdfast.identity.errors import LoginNotFoundError
 from holdfast.identity.model import Login
-from holdfast.identity.scopes import ADMIN
+from holdfast.identity.scopes import ADMIN, PUBLISH, READ, USUAL_SCOPES, WRITE, limit_scopes
 from holdfast.surfaces.http.device import PAGE
 from holdfast.surfaces.http.forms import make_page, read_form
 from holdfast.surfaces.http.login import Tries
@@ -34,30 +35,46 @@ from holdfast.surfaces.http.scopes import ScopedRoute, require_scope
 from holdfast.team.errors import DeveloperNotFoundError
 
 DECISIONS = ("approve", "deny")
-ASK = """<p>An agent asks to act for you. Enter the code that it shows.</p>
-<p>{problem}</p>
+ASK_TITLE = "Let a laptop act for you"
+ASK = """{problem}<p>Enter the code that it shows.</p>
 <form method="get" action="/login/device">
 <label for="user_code">Code</label>
-<input id="user_code" name="user_code" autocomplete="off" autocapitalize="characters" required>
+<input id="user_code" name="user_code" autocomplete="off" autocapitalize="characters"
+spellcheck="false" class="code-input" required autofocus>
 <button type="submit">Continue</button>
 </form>"""
-DECIDE = """<p>An agent asks to act for <b>{handle}</b> in <b>{workspace}</b>. Approve it only if it
-is yours, and if it shows this code:</p>
-<p><code class="user-code">{code}</code></p>
-<dl>
-<div><dt>Agent</dt><dd>{agent}</dd></div>
+PROBLEM = """<p class="bad" role="alert">{problem}</p>
+"""
+DECIDE = """<p>Approve it only if you began this yourself, and the laptop shows the same code:</p>
+<p class="user-code"><code>{code}</code></p>
+<dl class="asked">
+<div><dt>Workspace</dt><dd>{workspace}</dd></div>
+<div><dt>Agent program, as it says</dt><dd>{agent}</dd></div>
 <div><dt>Machine, as it says</dt><dd>{machine}</dd></div>
-<div><dt>Asked</dt><dd>{asked_at}</dd></div>
+<div><dt>Asked at</dt><dd>{asked_at}</dd></div>
+<div><dt>What it may do</dt><dd><ul>{rights}</ul></dd></div>
 </dl>
 <form method="post" action="/login/device">
 <input type="hidden" name="user_code" value="{code}">
-{choice}<button type="submit" name="decision" value="approve">Approve</button>
-<button type="submit" name="decision" value="deny">Deny</button>
+{choice}<p class="choices">
+<button type="submit" name="decision" value="deny" class="quiet">Deny</button>
+<button type="submit" name="decision" value="approve">Approve</button>
+</p>
 </form>"""
-CHOICE = """<label for="developer">Developer</label>
+# The first button is the one that Enter in a field would press; that must not decide.
+CHOICE = """<button type="submit" disabled hidden></button>
+<label for="developer">Developer</label>
 <input id="developer" name="developer" value="{handle}" autocomplete="off" required>
 """
-DECIDED = "<p>{sentence}</p>"
+RIGHTS = {
+    READ: "read what the team publishes, and the sessions and memories of {who} on this server",
+    PUBLISH: "publish, reserve files, hand over and show live sessions as {who}",
+    WRITE: "write sessions and memories of {who} on this server",
+}
+DECIDED = """<p>{sentence}</p>
+<p><a class="button quiet" href="/">Open the console</a></p>"""
+TITLE = "A laptop wants to act as {who}"
+A_DEVELOPER, THAT_DEVELOPER = "a developer of this workspace", "that developer"
 
 router = APIRouter(include_in_schema=False, route_class=ScopedRoute)
 
@@ -68,12 +85,12 @@ async def show_login_page(
 ) -> Response:
     """Where a code is entered, then who asks and for whom."""
     if not user_code:
-        return make_page(ASK.format(problem=""))
+        return _ask_for_code()
     try:
         login = await _find_login(sent, user_code)
     except HoldfastError as error:
-        return make_page(ASK.format(problem=html.escape(error.message)), error.http_status)
-    return make_page(_describe_login(get_principal(sent), login, user_code))
+        return _ask_for_code(error)
+    return _show_login(get_principal(sent), login, user_code)
 
 
 @router.post(PAGE)
@@ -86,23 +103,31 @@ async def decide_login(sent: Request) -> Response:
             raise InvalidValueError("decision", decision, "is unknown", known=DECISIONS)
         login = await _find_login(sent, user_code)
         app = await _choose_developer(sent, form.get("developer"))
-        sentence = await _decide(sent, app, user_code, decision)
+        title, sentence = await _decide(sent, app, user_code, decision)
     except HoldfastError as error:
-        return make_page(ASK.format(problem=html.escape(error.message)), error.http_status)
+        return _ask_for_code(error)
     agent, machine = html.escape(login.agent), html.escape(login.machine)
-    return make_page(DECIDED.format(sentence=sentence.format(agent=agent, machine=machine)))
+    told = sentence.format(agent=agent, machine=machine)
+    return make_page(title, DECIDED.format(sentence=told))
 
 
-async def _decide(sent: Request, app: App, user_code: str, decision: str) -> str:
+def _ask_for_code(error: HoldfastError | None = None) -> Response:
+    if error is None:
+        return make_page(ASK_TITLE, ASK.format(problem=""))
+    problem = PROBLEM.format(problem=html.escape(error.message))
+    return make_page(ASK_TITLE, ASK.format(problem=problem), error.http_status)
+
+
+async def _decide(sent: Request, app: App, user_code: str, decision: str) -> tuple[str, str]:
+    """A title and a sentence of what follows."""
     await app.scope.own_team.enter()
     identity = app.scope.identity
     if decision == "deny":
         await identity.deny_login(user_code)
-        return "Denied. {agent} on {machine} gets no token."
+        return "Denied", "{agent} on {machine} gets no token. You can close this page."
     await identity.approve_login(user_code, get_principal(sent).token)
-    return (
-        "Approved. {agent} on {machine} gets its token when it asks next. You can close this page."
-    )
+    then = "{agent} on {machine} gets its token when it asks next. You can close this page."
+    return "Approved", then
 
 
 async def _find_login(sent: Request, user_code: str) -> Login:
@@ -129,20 +154,31 @@ async def _choose_developer(sent: Request, handle: str | None) -> App:
     return other
 
 
-def _describe_login(principal: Principal, login: Login, user_code: str) -> str:
+def _show_login(principal: Principal, login: Login, user_code: str) -> Response:
     settings = principal.app.settings
     handle = html.escape(settings.developer)
-    choice = CHOICE.format(handle=handle) if principal.may(ADMIN) else ""
-    code = rules.parse_user_code(user_code) or ""
-    return DECIDE.format(
-        handle=handle,
+    may_choose = principal.may(ADMIN)
+    who = THAT_DEVELOPER if may_choose else handle
+    granted = limit_scopes(USUAL_SCOPES, principal.scopes)
+    rights = (f"<li>{RIGHTS[scope].format(who=who)}</li>" for scope in granted)
+    content = DECIDE.format(
         workspace=html.escape(settings.workspace),
-        code=rules.show_user_code(code),
+        code=rules.show_user_code(rules.parse_user_code(user_code) or ""),
         agent=html.escape(term_safe(login.agent)),
         machine=html.escape(term_safe(login.machine)),
-        asked_at=clock.to_text(login.asked_at)[:16].replace("T", " ") + " UTC",
-        choice=choice,
+        asked_at=_describe_moment(login.asked_at),
+        rights="".join(rights),
+        choice=CHOICE.format(handle=handle) if may_choose else "",
     )
+    title = TITLE.format(who=A_DEVELOPER if may_choose else settings.developer)
+    return make_page(title, content)
+
+
+def _describe_moment(at: datetime) -> str:
+    """Without a script the zone of the reader is not known, so with how long ago it was."""
+    minutes = int((clock.now() - at).total_seconds() // 60)
+    ago = f"{minutes} min ago" if minutes > 0 else "just now"
+    return f"{clock.to_text(at)[:16].replace('T', ' ')} UTC, {ago}"
 
 
 def find_user_code(scope: Scope) -> str | None:

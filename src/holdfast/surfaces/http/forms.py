@@ -5,6 +5,7 @@ They are written out here, because the console may not be installed. They run no
 
 from __future__ import annotations
 
+import html
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -21,12 +22,13 @@ PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Holdfast: log in</title>
+<title>{title} · Holdfast</title>
 <link rel="stylesheet" href="/static/console.css">
 </head>
 <body class="login">
 <main>
-<h1>Holdfast</h1>
+<p class="brand">Holdfast</p>
+<h1>{title}</h1>
 {content}
 </main>
 </body>
@@ -34,9 +36,9 @@ PAGE = """<!doctype html>
 """
 
 
-def make_page(content: str, status: int = 200) -> HTMLResponse:
+def make_page(title: str, content: str, status: int = 200) -> HTMLResponse:
     """`content` is HTML: what came from outside was escaped before."""
-    return HTMLResponse(PAGE.format(content=content), status)
+    return HTMLResponse(PAGE.format(title=html.escape(title), content=content), status)
 
 
 async def read_form(request: Request) -> dict[str, str]:

@@ -24,7 +24,7 @@ from holdfast.surfaces.http.bodies import READS
 from holdfast.surfaces.http.device import LOGINS
 from holdfast.surfaces.http.device_page import find_user_code
 from holdfast.surfaces.http.errors import ForeignRequestError, UnauthorizedError
-from holdfast.surfaces.http.login import cookie_name, login_page
+from holdfast.surfaces.http.login import cookie_name, is_for_team, login_page
 from holdfast.surfaces.http.metrics import Metrics
 from holdfast.surfaces.http.principal import Principal, Principals
 
@@ -127,7 +127,9 @@ class Guard:
         except UnauthorizedError as error:
             answer: Response = problems.describe_error(error)
             if is_person(scope):
-                answer = login_page(status=401, user_code=find_user_code(scope))
+                is_team = is_for_team(self.principals.app, self.site.is_open)
+                code = find_user_code(scope)
+                answer = login_page(is_team=is_team, status=401, user_code=code)
             answer.headers["WWW-Authenticate"] = metadata.make_challenge(self.site.find_url(scope))
             await answer(scope, receive, send)
         except HoldfastError as error:

@@ -19,7 +19,9 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from holdfast.app import App
 from holdfast.ground import canonical
+from holdfast.ground.settings import is_sqlite
 from holdfast.identity import rules
 from holdfast.surfaces.http.errors import TooManyError
 from holdfast.surfaces.http.forms import make_page, read_form
@@ -32,19 +34,27 @@ CODE_SECONDS = 600.0
 WRONG_TRIES, TRY_SECONDS = 10, 60.0
 PAUSE_SECONDS = 1.0
 
-CONTENT = """<p>{problem}</p>
-<p>Paste the token. It is in the file <code>token</code> of the data folder, which
-<code>holdfast status</code> shows as Data. The link that <code>holdfast serve</code> prints when
-it starts works once, for ten minutes. On a team's server, paste the token that an administrator
-made for you.</p>
+CONTENT = """<p{state}>{problem}</p>
+<p>{where}</p>
 <form method="post" action="/login">
 {more}<label for="token">Token</label>
-<input id="token" name="token" type="password" autocomplete="off" required>
+<input id="token" name="token" type="password" autocomplete="off" required autofocus>
 <button type="submit">Log in</button>
-</form>"""
+</form>
+<p class="muted">{elsewhere}</p>"""
+BY_FILE = """Paste the token. It is in the file <code>token</code> of the data folder, which
+<code>holdfast status</code> shows as Data."""
+OR_BY_LINK = """The link that <code>holdfast serve</code> prints when it starts works once, for ten
+minutes. Another developer pastes the token that an administrator made for this server."""
+BY_TOKEN = """Paste the token that your administrator gave you, or that of a laptop that has
+joined."""
+OR_BY_FILE = """A laptop that has joined keeps its token in the file <code>team-token</code> of its
+data folder, which <code>holdfast status</code> shows as Data. Who runs this server pastes the one
+in the file <code>token</code> of the server's data folder."""
 USER_CODE = """<input type="hidden" name="user_code" value="{code}">
 """
 NO_CODE = "You are not logged in."
+LOGGED_OUT = "You are logged out."
 WRONG_CODE = "This link was used already, or is older than ten minutes."
 WRONG_TOKEN = "This is not the token."
 
@@ -105,15 +115,20 @@ class Tries:
 
 
 @router.get("/login")
-async def show_login(request: Request, code: Annotated[str | None, Query()] = None) -> Response:
+async def show_login(
+    request: Request,
+    code: Annotated[str | None, Query()] = None,
+    logged_out: Annotated[str | None, Query()] = None,
+) -> Response:
     codes: Codes = request.app.state.codes
     if code is not None and codes.redeem(code):
         return let_in(request, _get_principals(request).keys.cookie)
     if await is_logged_in(request):
         return RedirectResponse("/", status_code=303)
+    is_team = is_for_team(_get_principals(request).app, request.app.state.site.is_open)
     if code is None:
-        return login_page()
-    return login_page(WRONG_CODE, status=403)
+        return login_page(NO_CODE if logged_out is None else LOGGED_OUT, is_team=is_team)
+    return login_page(WRONG_CODE, is_team=is_team, status=403)
 
 
 @router.post("/login")
@@ -127,7 +142,8 @@ async def take_token(request: Request) -> Response:
     principal = await principals.find_by_token(form.get("token", ""))
     if principal is None:
         tries.refuse()
-        return login_page(WRONG_TOKEN, status=403, user_code=user_code)
+        is_team = is_for_team(principals.app, request.app.state.site.is_open)
+        return login_page(WRONG_TOKEN, is_team=is_team, status=403, user_code=user_code)
     cookie = principals.keys.cookie
     if principal.token is not None:
         made = await principal.app.scope.identity.log_in_browser(principal.token)
@@ -142,7 +158,7 @@ async def log_out(request: Request) -> Response:
     token = principal.token
     if token is not None and token.agent == rules.BROWSER:
         await principal.app.scope.identity.revoke_token(token.id)
-    answer = RedirectResponse("/login", status_code=303)
+    answer = RedirectResponse("/login?logged_out=1", status_code=303)
     answer.delete_cookie(_find_cookie_name(request), path="/")
     return answer
 
@@ -188,11 +204,23 @@ def cookie_name(port: int, scheme: str = "http") -> str:
     return f"{COOKIE}_{port}"
 
 
+def is_for_team(app: App, is_open: bool) -> bool:
+    """Whether people come from other machines, to which the data folder here means nothing."""
+    return is_open or not is_sqlite(app.settings.database)
+
+
 def login_page(
-    problem: str = NO_CODE, *, status: int = 200, user_code: str | None = None
+    problem: str = NO_CODE, *, is_team: bool, status: int = 200, user_code: str | None = None
 ) -> HTMLResponse:
-    more = USER_CODE.format(code=user_code) if user_code else ""
-    return make_page(CONTENT.format(problem=html.escape(problem), more=more), status)
+    where, elsewhere = (BY_TOKEN, OR_BY_FILE) if is_team else (BY_FILE, OR_BY_LINK)
+    content = CONTENT.format(
+        state=' class="bad" role="alert"' if problem in (WRONG_CODE, WRONG_TOKEN) else "",
+        problem=html.escape(problem),
+        where=where,
+        more=USER_CODE.format(code=user_code) if user_code else "",
+        elsewhere=elsewhere,
+    )
+    return make_page("Log in", content, status)
 
 
 def _hash_code(code: str) -> bytes:
