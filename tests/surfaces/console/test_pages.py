@@ -18,7 +18,7 @@ from holdfast.sessions.model import Session
 from holdfast.sessions.service import SessionService
 from holdfast.storage.processes import Processes
 from holdfast.surfaces.console import STATIC, screens, stock, texts
-from holdfast.surfaces.console.shell import RAIL, store_name
+from holdfast.surfaces.console.shell import RAIL
 from holdfast.surfaces.http import bodies
 from holdfast.usecases import observing
 from tests.surfaces.console.serving import serve_console
@@ -730,13 +730,3 @@ def test_a_screen_joins_with_one_entry():
         *("Coordination", "Sessions"),
         *("Conversations", "Workstreams"),
     ]
-
-
-def test_a_store_is_named_without_its_password(tmp_path: Path):
-    def name(url: str) -> str:
-        return store_name(
-            load_settings({"HOLDFAST_HOME": str(tmp_path), "HOLDFAST_DATABASE": url, "HOME": "/"})
-        )
-
-    assert name("sqlite:///x/team.db") == "team.db"
-    assert name("postgresql://app:secret@db.example/team") == "db.example/team"

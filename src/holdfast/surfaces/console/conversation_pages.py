@@ -16,8 +16,8 @@ from holdfast.surfaces.console.links import conversation_link
 WORDS_CHARS = 1_000  # beyond what is looked for; only to stop reading
 LABEL = 200
 NO_FILES = (
-    "This server has no working tree, so it has no conversations: they are folders of a "
-    "repository or of a person's machine. On the machine that has one, run:"
+    "Conversations of your agents stay on your laptops, as folders of a repository or of the "
+    "machine. In a repository there, this shows them:"
 )
 Words = Annotated[str, Query(max_length=WORDS_CHARS)]
 Label = Annotated[str, Query(max_length=LABEL)]

@@ -50,6 +50,8 @@ class Console:
 
     async def load_strip(self) -> dict[str, Any]:
         """A page is shown even if the accounts cannot be read; then the strip says so."""
+        if not self.shell.has_stock:
+            return {"stock": None}
         try:
             return {"stock": await self.stock.read()}
         except HoldfastError:
@@ -117,7 +119,7 @@ def _make_console(app: App, roots: tuple[ConfinedRoot, ...]) -> Console:
     return Console(
         app=app,
         roots=roots,
-        shell=Shell(app.settings),
+        shell=Shell(app),
         stock=Stock(app),
         prover=Prover(app.settings),
         conversations=ConversationIndex(app),

@@ -17,12 +17,13 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from holdfast.app import App
 from holdfast.bundles.quoting import short_repo
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.ground import clock
 from holdfast.ground.errors import GitFailedError, GitMissingError
 from holdfast.ground.frozen import dataclass
-from holdfast.ground.settings import Settings, hide_password, sqlite_path
+from holdfast.ground.settings import is_sqlite
 from holdfast.ground.text import plural, term_safe
 from holdfast.sessions.requests import find_summary
 from holdfast.surfaces.cli.actions import word_actions
@@ -113,10 +114,12 @@ GLOBALS: dict[str, Any] = {
 class Shell:
     """Turns a template and its values into an answer."""
 
-    def __init__(self, settings: Settings):
-        self.store = store_name(settings)
-        self.workspace = settings.workspace
-        self.developer = settings.developer
+    def __init__(self, app: App):
+        self.workspace = app.settings.workspace
+        self.developer = app.settings.developer
+        # Of a team: it has no working tree, and the agents run on other machines.
+        self.is_server = not (app.is_at_home and is_sqlite(app.settings.database))
+        self.has_stock = app.is_at_home  # the accounts are for who runs the machine
 
     def render(
         self, template: str, request: Request, status: int = 200, **values: Any
@@ -177,14 +180,6 @@ def _choose_title(error: HoldfastError) -> str:
 
 def zone_name(zone: tzinfo | None) -> str:
     return str(zone) if zone else ""
-
-
-def store_name(settings: Settings) -> str:
-    path = sqlite_path(settings.database)
-    if path:
-        return os.path.basename(path)
-    _, _, server = hide_password(settings.database).rpartition("@")
-    return server
 
 
 def static_hashes() -> dict[str, str]:

@@ -36,8 +36,8 @@ Phase = Literal["planning", "implementation"]
 Limit = Annotated[int | None, Query(ge=1, lt=1 << 31)]
 
 NO_FILES = (
-    "This server has no working tree, so there is nothing to check notes against. "
-    "On the machine that has one, run:"
+    "Notes stay in the repositories on your laptops, and are checked against the files there. "
+    "In such a repository, this shows them:"
 )
 # What there is instead of the screen: a title, words of our own where the error's are for a
 # program, what to do.
