@@ -545,6 +545,15 @@ async def test_who_works_on_an_uncommitted_file_is_named_with_a_link_to_its_diff
         assert f"src/{name}.py" in html.unescape(await screen.get(link[1]))
 
 
+async def test_beside_a_working_tree_it_is_said_what_was_looked_at(screen: Screen):
+    await exchange.publish_context(screen.app.scope, {"title": "t", "summary": "s"})
+
+    page = await screen.get("/")
+
+    looked_at = "nobody works on your uncommitted files, and no note of yours went stale."
+    assert f"No handoff is offered to you, {looked_at}" in page
+
+
 async def test_claims_that_no_longer_hold_are_named_the_worst_first(screen: Screen, repo: Repo):
     await exchange.publish_context(screen.app.scope, {"title": "t", "summary": "s"})
     await screen.workstreams.claim("schedule() doubles", ["src/retry.py#schedule"])

@@ -3,15 +3,21 @@ server knows of their work, and what stays on their laptops.
 """
 
 import html
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from holdfast.ground import ids
+from holdfast.ground.settings import owner_of
+from tests.surfaces.console.teaming import REPO
 from tests.surfaces.http.callers import Served, serve_in_process
 
 PAGE = {"Accept": "text/html"}
+ITEM = re.compile(r'<li class="item shared.*?<p>(.*?)</p>', re.DOTALL)
+CODE = re.compile(r"</?(?:code|b)\b[^>]*>")
 
 
 @pytest.fixture
@@ -27,6 +33,91 @@ async def show(served: Served, handle: str, path: str = "/coordination") -> str:
     answer = await (await served.open(key)).get(path, headers=PAGE)
     assert answer.status_code == 200, answer.text
     return html.unescape(answer.text)
+
+
+async def claim(served: Served, handle: str, *paths: str, repo: str = REPO) -> None:
+    client = await served.open(served.tokens[handle].text)
+    body = {"paths": list(paths), "reason": "Backoff", "repo": repo}
+    answer = await client.post("/api/claims", json=body)
+    assert answer.status_code == 201, answer.text
+
+
+async def publish(served: Served, handle: str, *paths: str) -> None:
+    client = await served.open(served.tokens[handle].text)
+    body = {"title": "t", "summary": "s", "files_touched": list(paths), "repo": REPO}
+    answer = await client.post("/api/contexts", json=body)
+    assert answer.status_code == 201, answer.text
+
+
+async def show_live(served: Served, handle: str, *paths: str) -> None:
+    app = served.app.acting_for(owner_of(served.app.settings.workspace, handle))
+    await app.scope.team.show_presence(
+        ids.new_id(), paths, client="codex", repo=REPO, branch="main"
+    )
+
+
+def list_shared(page: str) -> list[str]:
+    return [CODE.sub("", words) for words in ITEM.findall(page)]
+
+
+# --- since the last look --------------------------------------------------------------------------
+
+
+async def test_what_another_has_uncommitted_is_named_where_it_is_ones_own(served: Served):
+    await claim(served, "ana", "src/retry.py")
+    await show_live(served, "ana", "src/models.py")
+    await publish(served, "ana", "README.md")
+    await show_live(served, "ben", "src/retry.py", "src/models.py", "README.md", "src/other.py")
+
+    assert list_shared(await show(served, "ana")) == [
+        "ben has src/retry.py uncommitted, which you reserved",
+        "ben has src/models.py uncommitted, which you have uncommitted, too",
+        "ben has README.md uncommitted, which you list in a context",
+    ]
+    assert list_shared(await show(served, "ben")) == [
+        "ana reserved src/retry.py until TIME, which you have uncommitted, too".replace(
+            "TIME", list_times(await show(served, "ben"))[0]
+        ),
+        "ana has src/models.py uncommitted, which you have uncommitted, too",
+    ]
+
+
+def list_times(page: str) -> list[str]:
+    return re.findall(r" until (\S.*?), which", page)
+
+
+async def test_an_item_leads_to_the_work_of_the_other_developer(served: Served):
+    await claim(served, "ana", "src/**")
+    await claim(served, "ben", "src/retry.py")
+
+    page = await show(served, "ana")
+
+    (words,) = list_shared(page)
+    assert words.startswith("ben reserved src/retry.py until ")
+    assert 'href="/coordination?person=ben">Show their work</a>' in page
+    assert "No handoff is offered to you" not in page
+
+
+async def test_what_is_ones_own_or_of_another_repository_is_not_shared(served: Served):
+    await claim(served, "ana", "src/retry.py")
+    await show_live(served, "ana", "src/retry.py")
+    await claim(served, "ben", "src/retry.py", repo="github.com/acme/other")
+    await claim(served, "ben", "docs/**")
+
+    page = await show(served, "ana")
+
+    assert list_shared(page) == []
+    assert "is one that you reserved, have uncommitted in a live session, or list in" in page
+
+
+async def test_without_work_of_ones_own_nothing_is_called_compared(served: Served):
+    await show_live(served, "ben", "src/retry.py")
+
+    page = await show(served, "ana")
+
+    assert "Others’ files were compared with nothing" in page
+    for unchecked in ("your uncommitted files", "went stale"):
+        assert unchecked not in page
 
 
 # --- what stays on laptops ------------------------------------------------------------------------

@@ -116,7 +116,9 @@ async def _load_view(console: Console, state: TeamState, asked: Asked) -> dict[s
         look_here, app.served_worktree, state.published_contexts, asked.opened, stale
     )
     look = await asyncio.to_thread(looks.find_look, app.settings)
-    view = coordination_view.make_view(state, activity, here, look, asked, now)
+    view = await asyncio.to_thread(
+        coordination_view.make_view, state, activity, here, look, asked, now
+    )
     return {
         "view": view,
         "how": coordination_view.HOW,

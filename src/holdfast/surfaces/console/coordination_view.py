@@ -17,7 +17,8 @@ from holdfast.ground.text import plural
 from holdfast.surfaces.console import links, pictures, showing
 from holdfast.surfaces.console.claim_view import hash_text
 from holdfast.surfaces.console.looks import Look, make_key
-from holdfast.team.block import LISTED, UNCOMMITTED
+from holdfast.surfaces.console.own_work import SharedWork, list_own_work, list_shared_work
+from holdfast.team.block import LISTED, RESERVED, UNCOMMITTED
 from holdfast.team.freshness import (
     MISSING,
     SAME,
@@ -44,6 +45,7 @@ from holdfast.workstreams.model import JudgedClaim
 
 HOURS = 24
 NOT_COMPARED = Freshness({})
+CHECKOUT, OWN_WORK, NOTHING = "checkout", "own work", "nothing"
 STALE_VERDICTS = ("gone", "changed")
 STALE_SHOWN, OVERLAPS_SHOWN, FIRST_ITEMS = 3, 20, 4
 PEOPLE_SHOWN, CLAIMS_SHOWN, PATHS_SHOWN = 12, 8, 4
@@ -122,7 +124,7 @@ class Other:
 class Item:
     """A line of what came since the last look, with its one button: a deed, or a link."""
 
-    kind: str
+    kind: str  # handoff; overlap or stale beside a working tree, shared on a server
     key: str
     is_new: bool
     deed: Deed | None = None
@@ -135,6 +137,7 @@ class Item:
     words: str = ""
     others: tuple[Other, ...] = ()
     verdict: str = ""
+    mine: str = ""  # how a shared one is one's own
 
 
 @dataclass(frozen=True)
@@ -228,6 +231,8 @@ class View:
     switch: Deed
     looked_at: datetime | None
     items: tuple[Item, ...]
+    compared: str
+    compares_newest: bool  # and there are older ones
     contexts: tuple[ContextShown, ...]
     contexts_left_out: int
     is_cut: bool  # there are more than one answer has
@@ -289,6 +294,8 @@ def make_view(
         switch=_make_switch(me),
         looked_at=look.at,
         items=tuple(list_items(state, here, look)),
+        compared=_name_compared(state, here),
+        compares_newest=may_be_cut(state.claims, state.published_contexts),
         contexts=tuple(show_context(each, me, here, look, asked.opened, now) for each in contexts),
         is_cut=may_be_cut(state.published_contexts),
         contexts_left_out=len(state.published_contexts) - len(contexts),
@@ -301,6 +308,13 @@ def make_view(
         hours=tuple(_draw_hours(activity)),
         events_today=sum(activity),
     )
+
+
+def _name_compared(state: TeamState, here: HereNow) -> str:
+    """What the work of others was compared with."""
+    if here.worktree:
+        return CHECKOUT
+    return OWN_WORK if list_own_work(state) else NOTHING
 
 
 def _make_switch(me: Developer) -> Deed:
@@ -325,7 +339,7 @@ def list_items(state: TeamState, here: HereNow, look: Look) -> list[Item]:
             for each in state.handoffs
             if _is_offered(each, state.me)
         ),
-        *_list_overlaps(state, here, look),
+        *_list_met(state, here, look),
         *_list_stale(here, look),
     ]
     return sorted(items, key=lambda item: not item.is_new)
@@ -351,6 +365,28 @@ def _make_offer(handoff: Handoff, me: Developer, look: Look) -> Item:
         more_paths=len(handoff.paths[PATHS_SHOWN:]),
         handoff=handoff,
         may_decline=_is_to(handoff, me),
+    )
+
+
+def _list_met(state: TeamState, here: HereNow, look: Look) -> list[Item]:
+    """Where others work on what one works on: in this checkout, or as far as a server knows."""
+    if here.worktree:
+        return _list_overlaps(state, here, look)
+    shared = list_shared_work(state)
+    return [_make_shared(each, look) for each in shared[:OVERLAPS_SHOWN]]
+
+
+def _make_shared(shared: SharedWork, look: Look) -> Item:
+    key = make_key("shared", shared.developer_id, shared.how, shared.mine, *shared.paths)
+    return Item(
+        kind="shared",
+        key=key,
+        is_new=key not in look.seen,
+        link=links.coordination_link(person=shared.handle),
+        paths=shared.paths[:PATHS_SHOWN],
+        more_paths=len(shared.paths[PATHS_SHOWN:]),
+        others=(Other(shared.handle, shared.how, shared.until),),
+        mine=MINE[shared.mine],
     )
 
 
@@ -603,5 +639,10 @@ def _draw_hours(activity: Sequence[int]) -> Sequence[pictures.HourBar]:
     return pictures.make_hour_bars(activity) if len(busy) >= FEWEST_HOURS else ()
 
 
-# What a template says about someone who works on the same file.
+# What a template says about someone who works on the same file, and about how it is one's own.
+MINE = {
+    RESERVED: "which you reserved",
+    UNCOMMITTED: "which you have uncommitted, too",
+    LISTED: "which you list in a context",
+}
 HOW = {LISTED: "lists it in a context", UNCOMMITTED: "has it uncommitted, too"}
