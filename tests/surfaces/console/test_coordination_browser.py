@@ -320,8 +320,11 @@ def test_a_handoff_is_accepted_with_one_button_and_its_giver_sees_it(both: tuple
     item = ana_page.locator(".item.handoff")
     expect(item).to_contain_text("bo hands over src/export/**")
     expect(item.get_by_role("button")).to_have_count(1)
-    item.get_by_role("link", name="details or decline").click()
-    expect(ana_page.locator(".handoffs li:target")).to_contain_text("Note of bo: Tests are left")
+    item.get_by_role("link", name="or decline").click()
+    expect(item).to_contain_text("Note of bo: Tests are left")
+    expect(ana_page.locator(".handoffs li:target .deeds button")).to_have_text(
+        ["Accept", "Decline"]
+    )
     item.get_by_role("button", name="Accept").click()
 
     expect(item).to_have_count(0)

@@ -205,6 +205,7 @@ class HandoffShown:
     paths: tuple[str, ...]
     more_paths: int
     deeds: tuple[Deed, ...]
+    is_item: bool  # then what its giver says stands there
 
 
 @dataclass(frozen=True)
@@ -572,6 +573,7 @@ def _show_handoff(handoff: Handoff, me: Developer, now: datetime) -> HandoffShow
         paths=tuple(handoff.paths[:PATHS_SHOWN]),
         more_paths=len(handoff.paths[PATHS_SHOWN:]),
         deeds=tuple(_list_deeds(handoff, me)),
+        is_item=_is_offered(handoff, me),
     )
 
 
