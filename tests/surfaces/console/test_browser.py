@@ -776,7 +776,7 @@ def test_a_person_comes_in_by_the_link_that_is_printed(own_console: Console, bro
     try:
         page = context.new_page()
         page.goto(own_console.server.url)
-        expect(page.locator("h1")).to_have_text("Holdfast")
+        expect(page.locator("h1")).to_have_text("Log in")
         page.goto(own_console.server.started["login_url"])
         expect(page.locator("h1")).to_have_text("Waiting for you")
     finally:
