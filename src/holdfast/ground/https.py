@@ -64,14 +64,16 @@ class _Exchange:
         given = (method, path, headers, body)
         thread = threading.Thread(target=self._run, args=given, daemon=True)
         thread.start()
+        is_late = True
         try:
             thread.join(self.seconds)
+            is_late = thread.is_alive()
         finally:
-            if thread.is_alive():
+            if is_late:
                 self._cut()
         if self.answer is not None:
             return self.answer
-        if self.error is not None:
+        if self.error is not None and not is_late:  # else it is we who cut the connection
             raise self.error
         cause = f"it did not answer within {self.seconds:.1f} s"
         raise NoAnswerError(cause, was_sent=self.was_sent)

@@ -582,10 +582,13 @@ class RemoteTeam:
                     seconds=self._find_seconds(),
                 )
             except NoAnswerError as error:
-                is_last = attempt == ATTEMPTS - 1
+                is_last = attempt == ATTEMPTS - 1 or self._is_over()
                 if is_last or not error.was_cut or not may_repeat:
                     raise self._fail(error.cause, was_sent=error.was_sent) from None
         raise AssertionError
+
+    def _is_over(self) -> bool:
+        return self._deadline is not None and time.monotonic() >= self._deadline
 
     def _find_seconds(self) -> float:
         if self._deadline is None:

@@ -50,6 +50,7 @@ NEEDS_INIT = "None is sent before `holdfast init` has set up an agent program he
 VISIBLE = "Visible to the team?"
 FOR_ALL = "The next answer holds for all your machines."
 SEEN_ALREADY = "You have joined with another machine: you stay {} there and here."
+AN_AGENT = "the agent program"
 NEXT = "Next: holdfast publish, or start an agent here"
 NEXT_INIT = "Next: holdfast init, so that agents take part; then holdfast publish"
 STILL_SEEN = "Not withdrawn, because the server did not take it: {}. It stays until it expires."
@@ -167,7 +168,7 @@ def _describe_first_message(
         return NOTHING_FIRST
     listed = joining.open_team(app.settings.home, team.joined.origin, team.joined.token, remotes)
     client = next(iter(setting_up.list_installed_clients(app.settings.home)), None)
-    message = joining.make_first_message(listed, folder, client or "claude")
+    message = joining.make_first_message(listed, folder, client or AN_AGENT)
     shown = json.dumps(message, ensure_ascii=False, indent=2)
     lines = ["The first message, in full (PUT /api/team/presence/ID-OF-THE-SESSION):", shown]
     return "\n".join(lines if client else [NEEDS_INIT, *lines])
