@@ -271,8 +271,8 @@ class ChangeWaitsError(Unavailable):
         self.receipt, self.what, self.server, self.cause = receipt, what, server, cause
         super().__init__(
             f"{what} waits on this machine as {receipt}, because the team's server {server} cannot "
-            f"be reached: {cause}. It is sent once, in order, with the next call of the exchange or "
-            "turn of an agent that reaches the server; its time counts from then."
+            f"be reached: {cause}. It is sent once, in order, with the next call of the exchange "
+            "or turn of an agent that reaches the server; its time counts from then."
         )
 
 
