@@ -159,3 +159,10 @@ def test_what_is_reserved_and_cannot_be_shown_is_told_without_its_pattern():
 
     assert "Reserved: files of this checkout by dev-a until 13:31Z" in text
     assert RESERVED not in text
+
+
+def test_a_reservation_of_several_paths_says_how_many_more():
+    reserved = [Reserved("src/retry.py", "dev-a", NOW, more=2)]
+    text = write(BlockFacts(now=NOW, workspace="w", repo="r", reserved=reserved))
+
+    assert "Reserved: src/retry.py +2 more by dev-a until 13:31Z" in text

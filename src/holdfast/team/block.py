@@ -62,6 +62,7 @@ class Reserved:
     pattern: str
     handle: str
     until: datetime
+    more: int = 0  # patterns of the same reservation
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,8 @@ def _describe_overlap(overlap: Overlap) -> str:
 
 def _describe_reserved(reserved: Reserved, now: datetime) -> str:
     what = reserved.pattern or "files of this checkout"
+    if reserved.more:
+        what += f" +{reserved.more} more"
     by = show_handle(reserved.handle)
     return f"{what} by {by} until {format_moment(reserved.until, now)}"
 

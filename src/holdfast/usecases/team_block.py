@@ -177,7 +177,8 @@ def _list_reserved(reserved: Sequence[Reservation], checkout: Checkout) -> list[
         handle = each.developer.handle
         known = found.get((shown, handle))
         until = max(each.expires_at, known.until) if known else each.expires_at
-        found[shown, handle] = Reserved(shown, handle, until)
+        more = max(len(each.paths) - 1, known.more if known else 0)
+        found[shown, handle] = Reserved(shown, handle, until, more)
     return list(found.values())
 
 
