@@ -148,7 +148,7 @@ def test_each_client_is_handed_the_block_once_for_a_window(client: str, repo: Re
         " · 2 files, 1 blocker, 1 next action · not compared\n"
         "+1 of other repositories\n"
         "Overlap: src/retry.py, uncommitted here, is in dev-a's list\n"
-        "Reserved: README.md by dev-b until HH:MMZ; src/** by dev-a until HH:MMZ\n"
+        "Reserved: README.md by dev-b until HH:MMZ; src/** +1 more by dev-a until HH:MMZ\n"
         "Handoffs offered to this user: 1 (dev-b).\n"
         "Details: covibe_session operation=get_context developer=dev-a; covibe_team operation=state"
     )
