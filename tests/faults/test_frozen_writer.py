@@ -311,7 +311,7 @@ async def test_health_is_red_while_no_event_can_be_stored_on_postgresql(
 
     assert (before.status_code, locked.status_code, after.status_code) == (200, 503, 200)
     assert locked.json()["code"] == "store_busy"
-    assert "it is locked, overloaded or stopped" in locked.json()["detail"]
+    assert "cannot be reached now" in locked.json()["detail"]  # and not where it is
     assert sessions == []
 
 
