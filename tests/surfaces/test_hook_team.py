@@ -44,6 +44,8 @@ from tests.surfaces.test_hook import SILENT, find_hook, fire, log, payload
 from tests.surfaces.test_hook_notices import EDITS, PROMPTS, describe_edit, read_notice
 from tests.workstreams.repos import Repo
 
+pytestmark = pytest.mark.measures_processes
+
 ME = "dev-me"
 LARGE_FILES, LARGE_BYTES = 200, 8 << 20
 CALLER = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}

@@ -32,6 +32,8 @@ from tests.rig.laptops import OTHER_REPO, Laptop, Office, open_office
 from tests.surfaces.team import REPO
 from tests.workstreams.repos import Repo
 
+pytestmark = pytest.mark.measures_processes
+
 PUBLISH = ("team", "publish", "--yes", "--title", "Retry queue", "--summary", "Jobs are retried.")
 EDIT = {"tool_name": "Edit", "tool_use_id": "t-1"}
 CHANGE = {"old_string": "a", "new_string": "b"}

@@ -18,6 +18,8 @@ from tests.surfaces.team import REPO
 from tests.surfaces.test_laptops import CHANGE, EDIT, PUBLISH, enrol
 from tests.workstreams.repos import Repo, with_code
 
+pytestmark = pytest.mark.measures_processes
+
 SECOND_REPO = "github.com/acme/second"
 
 
