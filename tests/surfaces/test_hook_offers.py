@@ -25,6 +25,8 @@ from tests.rig.commands import Answer, Call
 from tests.surfaces.test_hook import fire, payload
 from tests.workstreams.repos import ON
 
+pytestmark = pytest.mark.measures_processes
+
 PROMPTS = {
     "claude": "UserPromptSubmit",
     "codex": "UserPromptSubmit",
