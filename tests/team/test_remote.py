@@ -440,6 +440,24 @@ def test_what_the_server_does_not_take_stops_no_read_and_no_order(laptop: Laptop
     assert list_titles(laptop) == ["Later", "Retry queue"]
 
 
+@pytest.mark.parametrize(
+    "between",
+    [CAPTIVE, network.answer_with(b"<h1>502</h1>", "502 Bad Gateway", "text/html")],
+    ids=["captive", "proxy"],
+)
+def test_what_something_in_between_answers_never_sets_a_change_aside(
+    between: network.Behaviour, laptop: Laptop, office: Office
+):
+    keep_one(laptop)
+    office.proxy.behave = break_changes(between)
+    for _ in range(7):
+        assert list_titles(laptop) == []
+    go_online(laptop)
+
+    assert list_titles(laptop) == ["Retry queue"]
+    assert laptop.team.outbox.list_refused() == []
+
+
 def test_what_the_server_never_takes_is_set_aside_and_reported(laptop: Laptop, office: Office):
     keep_one(laptop)
     office.proxy.behave = break_changes(BROKEN)

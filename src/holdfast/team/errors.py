@@ -177,11 +177,18 @@ class ServerUnreachableError(Unavailable):
     code = "server_unreachable"
 
     def __init__(
-        self, server: str, cause: str, *, was_sent: bool = True, was_answered: bool = False
+        self,
+        server: str,
+        cause: str,
+        *,
+        was_sent: bool = True,
+        was_answered: bool = False,
+        is_own_answer: bool = False,
     ):
         self.server, self.cause = server, cause
         self.was_sent = was_sent  # whether it may have heard the request
         self.was_answered = was_answered  # by itself, or by something in between
+        self.is_own_answer = is_own_answer  # by itself for sure
         super().__init__(
             f"The team's server {server} cannot be reached: {cause}. Try again later.",
             next_actions=[Action("doctor")],

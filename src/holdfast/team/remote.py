@@ -70,9 +70,7 @@ SECONDS = 10.0
 AGENT_SECONDS = 4.0  # for all of a call where an agent waits
 LOCK_SECONDS = 1.0  # for another process that sends what waits
 ATTEMPTS = 2
-MOST_ANSWERED = (
-    5  # times that a waiting change is sent again to a server that answers with an error
-)
+MOST_ANSWERED = 5  # times that the server itself answers a waiting change with an error
 DETAIL_CHARS = 1_000
 SKEW_SECONDS = 5.0  # less is the time that an answer takes
 MOST_SHOWN = 50
@@ -502,14 +500,15 @@ class RemoteTeam:
         path = entry.path.format(id=self._find_made(entry.about))
         tried = self.outbox.mark_tried(entry)
         try:
-            found = self.request(entry.method, path, entry.body, entry.key)
-            made = self._parse(_find_reader(entry.path), found, f"{entry.method} {entry.path}")
+            made = _find_reader(entry.path)(self.request(entry.method, path, entry.body, entry.key))
+        except WireError:
+            raise self._fail(UNKNOWN_FORM, was_answered=True) from None
         except TokenRefusedError:
             raise
         except ServerVersionError as error:
             self._count_answer(tried, error.message)
         except ServerUnreachableError as error:
-            if not error.was_answered:
+            if not error.is_own_answer:  # a proxy in front of it: it may be back at any time
                 raise
             self._count_answer(tried, error.cause)
         except (NotFound, Conflict, Invalid, Refused) as error:
@@ -601,8 +600,7 @@ class RemoteTeam:
     def _fail(
         self, cause: str, *, was_sent: bool = True, was_answered: bool = False
     ) -> ServerUnreachableError:
-        if not was_answered:
-            self.joined.begin_pause()
+        self.joined.begin_pause()
         return ServerUnreachableError(
             self.server, cause, was_sent=was_sent, was_answered=was_answered
         )
@@ -620,7 +618,8 @@ class RemoteTeam:
                 return self._fail(f"it answered {status} to {name}", was_answered=True)
             return self._blame_version(name)
         if kind is None:
-            return self._fail(f"it answered {status}", was_answered=True)
+            cause = f"it answered {status}"
+            return ServerUnreachableError(self.server, cause, was_answered=True, is_own_answer=True)
         if status == 400 and code == Invalid.code and self._find_version() != __version__:
             return self._blame_version(name)
         detail = one_line(str(problem.get("detail") or code), DETAIL_CHARS)
