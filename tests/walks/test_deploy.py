@@ -113,6 +113,7 @@ def find_statement(beginning: str) -> str:
 def test_systemd_takes_the_unit(tmp_path: Path):
     """With a program that is there in place of ours."""
     if shutil.which("systemd-analyze") is None:
+        assert os.environ.get("CI") != "true", "systemd-analyze is missing"
         pytest.skip("systemd-analyze is missing")
     text = (DEPLOY / "holdfast@.service").read_text()
     assert "/opt/holdfast/bin/holdfast" in text
